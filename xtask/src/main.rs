@@ -1,0 +1,110 @@
+//! The project's commands for developers and CI. `cargo xtask` lists them.
+
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a command speaks to the terminal"
+)]
+
+mod ci;
+mod codegen;
+mod cold_check;
+mod external_types;
+mod failure;
+mod graph;
+mod interop;
+mod outside;
+mod process;
+mod readme;
+mod rust_text;
+mod source_rules;
+
+use std::{env, process::ExitCode};
+
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let Some((name, rest)) = args.split_first() else {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    };
+    if ["help", "-h", "--help"].contains(&name.as_str()) {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprint!("xtask has no command `{name}`\n\n{}", help());
+        return ExitCode::from(2);
+    };
+    (command.run)(rest)
+}
+
+struct Command {
+    name: &'static str,
+    args: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> ExitCode,
+}
+
+fn help() -> String {
+    let commands = COMMANDS
+        .iter()
+        .map(|command| {
+            let call = format!("{} {}", command.name, command.args);
+            format!("  {call:<24} {}\n", command.about)
+        })
+        .collect::<Vec<_>>()
+        .concat();
+    let steps = ci::list();
+    format!(
+        "The project's commands: cargo xtask <command>\n\n{commands}\nSteps of `ci`, in order:\n\n{steps}"
+    )
+}
+
+/// Prints what a command that does one thing came to.
+fn finish(result: Result<String, Failure>) -> ExitCode {
+    match result {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "ci",
+        args: "[step...]",
+        about: "run every check, or the named ones; stop at the first that fails",
+        run: ci::run,
+    },
+    Command {
+        name: "codegen",
+        args: "[--check]",
+        about: "write the committed generated code anew, or say where it is out of date",
+        run: |args| finish(codegen::run(args)),
+    },
+    Command {
+        name: "cold-check",
+        args: "[--enforce]",
+        about: "time a `cargo check` that starts from nothing; --enforce fails over budget",
+        run: |args| finish(cold_check::run(args)),
+    },
+    Command {
+        name: "interop",
+        args: "go [--case X]",
+        about: "run the matrix against real peers",
+        run: interop::run,
+    },
+    Command {
+        name: "readme",
+        args: "test",
+        about: "run the README's test command, as .ci/run does",
+        run: |args| finish(readme::run(args)),
+    },
+];
