@@ -150,10 +150,16 @@ fn library_problems(lines: &[Line]) -> Vec<Problem> {
         } else {
             Some(line).filter(|line| line.code.contains(".expect(\""))
         };
-        if message.is_some_and(|line| !line.strings.contains(INVARIANT)) {
+        let announced = lines[index.saturating_sub(PANICS_REACH)..index]
+            .iter()
+            .any(|line| line.comment.contains("# Panics"));
+        if !announced && message.is_some_and(|line| !line.strings.contains(INVARIANT)) {
             problems.push((
                 index + 1,
-                format!("`expect` outside tests is for invariants provable on the spot: \"{INVARIANT}...\""),
+                format!(
+                    "`expect` outside tests is for invariants provable on the spot (\"{INVARIANT}...\"), \
+                     and for what a `# Panics` section announces"
+                ),
             ));
         }
     }
@@ -210,6 +216,9 @@ const LENGTH_WITHOUT_REASON: usize = 600;
 const REASON: &str = "// Long because";
 const DETACHED: &str = " detached:";
 const INVARIANT: &str = "invariant: ";
+
+/// How many lines above an `expect` its `# Panics` section may stand.
+const PANICS_REACH: usize = 20;
 
 const CODE_WORDS: [(&str, &str); 4] = [
     ("dbg!", "log it with `tracing`, or remove it"),
@@ -279,6 +288,10 @@ mod tests {
             ("a.expect(\"works\");", &[1]),
             ("a\n    .expect(\n        \"works\",\n    );", &[2]),
             ("a\n    .expect(\n        \"invariant: b\",\n    );", &[]),
+            (
+                "/// # Panics\n///\n/// On b.\nfn a() {\n    a.expect(\"works\");\n}",
+                &[],
+            ),
             (
                 "#[cfg(test)]\nmod tests {\n    a.expect(\"works\");\n}",
                 &[],
