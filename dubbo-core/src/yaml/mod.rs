@@ -39,7 +39,6 @@ mod node;
 mod path;
 mod places;
 mod problem;
-mod scalar;
 mod section;
 mod suggest;
 mod values;

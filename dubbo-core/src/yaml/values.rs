@@ -1,6 +1,7 @@
 use std::{fmt, ops::RangeInclusive, time::Duration};
 
-use super::{Section, Value, scalar};
+use super::{Section, Value};
+use crate::units;
 
 /// The values of a section, by type.
 impl Section<'_, '_> {
@@ -11,7 +12,13 @@ impl Section<'_, '_> {
 
     /// `true` or `false` in any case, or `1` or `0`.
     pub fn bool(&mut self, key: &'static str) -> Option<bool> {
-        self.parse(key, "`true` or `false`", scalar::bool)
+        self.parse(key, "`true` or `false`", |text| {
+            match text.to_ascii_lowercase().as_str() {
+                "1" | "true" => Some(true),
+                "0" | "false" => Some(false),
+                _ => None,
+            }
+        })
     }
 
     /// A whole number within `range`.
@@ -29,23 +36,22 @@ impl Section<'_, '_> {
     /// A duration in Go's syntax (`1h2m3.5s`, `500ms`, `µs`), or a whole number of milliseconds. Never negative.
     pub fn duration(&mut self, key: &'static str) -> Option<Duration> {
         let expected = "a duration such as `3s` or `500ms`, or a number of milliseconds";
-        self.parse(key, expected, |text| {
-            scalar::duration(text, Duration::from_millis(1))
-        })
+        self.parse(key, expected, |text| units::parse_duration(text).ok())
     }
 
     /// Like [`duration`](Self::duration), for the few keys whose bare numbers count seconds.
     pub fn duration_in_seconds(&mut self, key: &'static str) -> Option<Duration> {
         let expected = "a duration such as `10m`, or a number of seconds";
-        self.parse(key, expected, |text| {
-            scalar::duration(text, Duration::from_secs(1))
+        self.parse(key, expected, |text| match text.parse() {
+            Ok(seconds) => Some(Duration::from_secs(seconds)),
+            Err(_) => units::parse_duration(text).ok(),
         })
     }
 
     /// A number of bytes: plain, or with `kb`, `mb`, `gb` (thousands) or `kib`, `mib`, `gib` (1024).
     pub fn size(&mut self, key: &'static str) -> Option<u64> {
         let expected = "a size such as `4mib`, `4mb` or a number of bytes";
-        self.parse(key, expected, scalar::size)
+        self.parse(key, expected, |text| units::parse_size(text).ok())
     }
 
     /// One of the named choices, in any case.
