@@ -66,6 +66,7 @@ entries: [a]
 ids: [{a: b}, c]
 format: xml
 texts: {a: [b]}
+ages: 2562048h
 chek: true
 \"a\\nb\": 1
 ";
@@ -81,6 +82,7 @@ chek: true
         assert_eq!(s.list("ids"), Some(owned(&["c"])));
         assert_eq!(s.choice("format", &[("text", 1), ("json", 2)]), None);
         assert!(s.texts("texts").is_empty());
+        assert_eq!(s.duration_in_seconds("ages"), None);
     });
     assert_eq!(
         problems,
@@ -96,8 +98,9 @@ t.yaml:9:10: entries: expected a map, found a list
 t.yaml:10:7: ids: expected a text or a list of texts, found a map
 t.yaml:11:9: format: expected `text` or `json`, found `xml`
 t.yaml:12:12: texts.a: expected a text, found a list
-t.yaml:13:1: chek: unknown key (did you mean `check`?)
-t.yaml:14:1: a\\nb: unknown key
+t.yaml:13:7: ages: expected a duration such as `10m`, or a number of seconds, found `2562048h`
+t.yaml:14:1: chek: unknown key (did you mean `check`?)
+t.yaml:15:1: a\\nb: unknown key
 "
     );
 }

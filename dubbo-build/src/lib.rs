@@ -1,0 +1,1 @@
+//! Generates Rust services and clients from .proto files, without protoc.

@@ -1,0 +1,1 @@
+//! Chooses a node and saves a failed call: directories, clusters, load balancers.

@@ -1,0 +1,461 @@
+//! What travels beside a message: Dubbo's attachments, gRPC's metadata.
+//!
+//! Keys keep the case they were set with, because Dubbo's maps are case-sensitive and HTTP's are not; look-up ignores
+//! ASCII case. An inbound header block is kept as it came and read in place, so a call whose attachments nobody looks
+//! at pays nothing for them.
+
+use std::{borrow::Cow, sync::Arc};
+
+use base64::{
+    Engine as _,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, header::GetAll};
+
+/// A multimap of attachment names to values.
+///
+/// On Triple a name goes out in lower case; a binary value goes out in base64 under its name with `-bin` added
+/// (`docs/spec/triple.md` §4).
+#[derive(Debug, Clone, Default)]
+pub struct Attachments {
+    own: Vec<(Cow<'static, str>, AttachmentValue)>,
+    wire: Option<Arc<HeaderMap>>,
+}
+
+/// One value of an attachment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttachmentValue {
+    /// Arbitrary bytes.
+    Binary(Bytes),
+    /// Text; any characters but controls go over every protocol.
+    Text(Cow<'static, str>),
+}
+
+impl Attachments {
+    /// None.
+    pub const fn new() -> Self {
+        Self {
+            own: Vec::new(),
+            wire: None,
+        }
+    }
+
+    /// Takes a received header block. Names that belong to the protocol are hidden ([`is_reserved`]), and
+    /// `tri-header-convert` gives back the spelling that a Java peer started from.
+    pub fn from_headers(headers: HeaderMap) -> Self {
+        Self {
+            own: Vec::new(),
+            wire: (!headers.is_empty()).then(|| Arc::new(headers)),
+        }
+    }
+
+    /// The first text under `name`, in any case; `None` for binary values and for bytes that are not UTF-8.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let own = self.own.iter().find_map(|(key, value)| match value {
+            AttachmentValue::Text(text) if key.eq_ignore_ascii_case(name) => Some(text.as_ref()),
+            _ => None,
+        });
+        own.or_else(|| std::str::from_utf8(self.wire_values(name)?.iter().next()?.as_bytes()).ok())
+    }
+
+    /// Every text under `name`, in order.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+        let own = self
+            .own
+            .iter()
+            .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+            .filter_map(|(_, value)| match value {
+                AttachmentValue::Text(text) => Some(text.as_ref()),
+                AttachmentValue::Binary(_) => None,
+            });
+        let wire = self
+            .wire_values(name)
+            .into_iter()
+            .flatten()
+            .filter_map(|value| std::str::from_utf8(value.as_bytes()).ok());
+        own.chain(wire)
+    }
+
+    /// The first bytes under `name`; the `-bin` that Triple adds to the name is not part of it.
+    ///
+    /// Base64 is read with and without padding; of several values joined by commas it is the first.
+    pub fn get_bin(&self, name: &str) -> Option<Bytes> {
+        let name = name.strip_suffix(BINARY_SUFFIX).unwrap_or(name);
+        let own = self.own.iter().find_map(|(key, value)| match value {
+            AttachmentValue::Binary(bytes) if key.eq_ignore_ascii_case(name) => Some(bytes.clone()),
+            _ => None,
+        });
+        own.or_else(|| {
+            let value = self.wire.as_ref()?.get(format!("{name}{BINARY_SUFFIX}"))?;
+            let first = value.as_bytes().split(|&byte| byte == b',').next()?;
+            Some(BASE64.decode(first).ok()?.into())
+        })
+    }
+
+    /// Whether there is anything under `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.own
+            .iter()
+            .any(|(key, _)| key.eq_ignore_ascii_case(name))
+            || self.has_on_wire(name)
+    }
+
+    /// Sets `name` to `value` alone.
+    pub fn insert(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<AttachmentValue>,
+    ) {
+        let name = name.into();
+        self.remove(&name);
+        self.own.push((name, value.into()));
+    }
+
+    /// Adds `value` to what is under `name`.
+    pub fn append(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<AttachmentValue>,
+    ) {
+        self.own.push((name.into(), value.into()));
+    }
+
+    /// Drops everything under `name`; whether there was anything.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.own.len();
+        self.own.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+        let mut removed = self.own.len() < before;
+        if self.has_on_wire(name)
+            && let Some(wire) = &mut self.wire
+        {
+            Arc::make_mut(wire).remove(name);
+            removed = true;
+        }
+        removed
+    }
+
+    /// Adds everything in `other`.
+    pub fn extend(&mut self, other: &Self) {
+        if self.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        self.own.extend(other.own.iter().cloned());
+        match (&mut self.wire, &other.wire) {
+            (Some(mine), Some(theirs)) => {
+                let mine = Arc::make_mut(mine);
+                for (name, value) in theirs.iter() {
+                    mine.append(name.clone(), value.clone());
+                }
+            }
+            (None, Some(theirs)) => self.wire = Some(Arc::clone(theirs)),
+            (_, None) => {}
+        }
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.wire_iter().next().is_none()
+    }
+
+    /// Every name and value: what was set here first, then what came from the wire.
+    ///
+    /// Wire values that are neither UTF-8 nor base64 under a `-bin` name are given as raw bytes.
+    pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, AttachmentValue)> + '_ {
+        let spellings = self.original_spellings();
+        let own = self
+            .own
+            .iter()
+            .map(|(name, value)| (Cow::Borrowed(name.as_ref()), value.clone()));
+        let wire = self.wire_iter().map(move |(name, value)| {
+            let (name, value) = read_wire(name.as_str(), value);
+            match spellings.iter().find(|(lower, _)| lower == name) {
+                Some((_, original)) => (Cow::Owned(original.clone()), value),
+                None => (Cow::Borrowed(name), value),
+            }
+        });
+        own.chain(wire)
+    }
+
+    /// Writes everything to `headers` under Triple's rules; reserved names are left out.
+    ///
+    /// # Errors
+    ///
+    /// A name or value that HTTP cannot carry.
+    pub fn write_to(&self, headers: &mut HeaderMap) -> Result<(), AttachmentError> {
+        for (name, value) in &self.own {
+            if is_reserved(name) {
+                tracing::warn!(name = %name, "attachment left out: the name belongs to the protocol");
+                continue;
+            }
+            let (name, value) = match value {
+                AttachmentValue::Text(text) => {
+                    (wire_name(name)?, HeaderValue::from_bytes(text.as_bytes()))
+                }
+                AttachmentValue::Binary(bytes) => {
+                    let name = name.strip_suffix(BINARY_SUFFIX).unwrap_or(name);
+                    let encoded = BASE64.encode(bytes);
+                    (
+                        wire_name(&format!("{name}{BINARY_SUFFIX}"))?,
+                        HeaderValue::from_maybe_shared(Bytes::from(encoded)),
+                    )
+                }
+            };
+            let value = value.map_err(|_| AttachmentError::Value(name.to_string()))?;
+            headers.append(name, value);
+        }
+        for (name, value) in self.wire_iter() {
+            headers.append(name.clone(), value.clone());
+        }
+        Ok(())
+    }
+
+    fn wire_iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        self.wire
+            .iter()
+            .flat_map(|headers| headers.iter())
+            .filter(|(name, _)| !is_reserved(name.as_str()))
+    }
+
+    fn wire_values(&self, name: &str) -> Option<GetAll<'_, HeaderValue>> {
+        let headers = self.wire.as_ref().filter(|_| !is_reserved(name))?;
+        Some(headers.get_all(name))
+    }
+
+    fn has_on_wire(&self, name: &str) -> bool {
+        self.wire_values(name)
+            .is_some_and(|values| values.iter().next().is_some())
+    }
+
+    /// `lower -> Original` from `tri-header-convert`: percent-encoded JSON (`docs/spec/triple.md` §4.3).
+    fn original_spellings(&self) -> Vec<(String, String)> {
+        let Some(value) = self.wire.as_ref().and_then(|h| h.get("tri-header-convert")) else {
+            return Vec::new();
+        };
+        let json = percent_encoding::percent_decode(value.as_bytes()).collect::<Vec<u8>>();
+        serde_json::from_slice::<std::collections::BTreeMap<String, String>>(&json)
+            .map(|map| map.into_iter().collect())
+            .unwrap_or_default()
+    }
+}
+
+impl<K, V> Extend<(K, V)> for Attachments
+where
+    K: Into<Cow<'static, str>>,
+    V: Into<AttachmentValue>,
+{
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, iter: I) {
+        for (name, value) in iter {
+            self.append(name, value);
+        }
+    }
+}
+
+impl<K, V> FromIterator<(K, V)> for Attachments
+where
+    K: Into<Cow<'static, str>>,
+    V: Into<AttachmentValue>,
+{
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(iter: I) -> Self {
+        let mut all = Self::new();
+        Extend::extend(&mut all, iter);
+        all
+    }
+}
+
+impl From<&'static str> for AttachmentValue {
+    fn from(text: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for AttachmentValue {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<Bytes> for AttachmentValue {
+    fn from(bytes: Bytes) -> Self {
+        Self::Binary(bytes)
+    }
+}
+
+/// An attachment that HTTP cannot carry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachmentError {
+    /// The name is no HTTP field name.
+    #[error("attachment name {0:?} is not a valid HTTP field name")]
+    Name(String),
+    /// The value has a control character, such as a line break. Send such values as bytes.
+    #[error("the value of attachment `{0}` has a control character; send it as bytes instead")]
+    Value(String),
+}
+
+/// Whether `name` belongs to HTTP, gRPC or Triple, and so is never an attachment.
+///
+/// `docs/spec/triple.md` §3 and §4. `user-agent`, `interface`, `timeout`, `retries` and `token` are not reserved: peers
+/// send them as attachments and applications read them.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED
+        .iter()
+        .any(|reserved| reserved.eq_ignore_ascii_case(name))
+}
+
+fn wire_name(name: &str) -> Result<HeaderName, AttachmentError> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| AttachmentError::Name(name.to_owned()))
+}
+
+fn read_wire<'a>(name: &'a str, value: &HeaderValue) -> (&'a str, AttachmentValue) {
+    let raw = value.as_bytes();
+    if let Some(plain) = name.strip_suffix(BINARY_SUFFIX)
+        && let Ok(bytes) = BASE64.decode(raw)
+    {
+        return (plain, AttachmentValue::Binary(bytes.into()));
+    }
+    let value = match std::str::from_utf8(raw) {
+        Ok(text) => AttachmentValue::Text(Cow::Owned(text.to_owned())),
+        Err(_) => AttachmentValue::Binary(Bytes::copy_from_slice(raw)),
+    };
+    (name, value)
+}
+
+const BINARY_SUFFIX: &str = "-bin";
+
+/// Written without padding, read with and without.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+const RESERVED: [&str; 28] = [
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "date",
+    "grpc-accept-encoding",
+    "grpc-encoding",
+    "grpc-message",
+    "grpc-status",
+    "grpc-status-details-bin",
+    "grpc-timeout",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "tri-exception-code",
+    "tri-header-convert",
+    "tri-service-group",
+    "tri-service-timeout",
+    "tri-service-version",
+    "triple-protocol-version",
+    "triple-timeout-ms",
+    "upgrade",
+    "alt-svc",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(headers: &[(&'static str, &'static str)]) -> Attachments {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let value = HeaderValue::from_bytes(value.as_bytes()).expect(value);
+            map.append(HeaderName::from_static(name), value);
+        }
+        Attachments::from_headers(map)
+    }
+
+    #[test]
+    fn lookup_ignores_case_and_repeated_values_keep_their_order() {
+        let mut all = received(&[("multi", "b"), ("multi", "c")]);
+        all.append("Multi", "a");
+        assert_eq!(all.all("MULTI").collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(all.get("multi"), Some("a"));
+        all.insert("multi", "d");
+        assert_eq!(all.all("multi").collect::<Vec<_>>(), ["d"]);
+        assert!(all.remove("mULTI") && all.is_empty());
+    }
+
+    #[test]
+    fn protocol_headers_are_not_attachments() {
+        let all = received(&[("te", "trailers"), ("grpc-timeout", "1S"), ("token", "t")]);
+        assert_eq!(all.get("grpc-timeout"), None);
+        assert!(!all.contains("te"));
+        let names: Vec<_> = all.iter().map(|(name, _)| name.into_owned()).collect();
+        assert_eq!(names, ["token"]);
+
+        let mut out = HeaderMap::new();
+        Attachments::from_iter([("grpc-status", "0"), ("k", "v")])
+            .write_to(&mut out)
+            .expect("valid");
+        assert_eq!(out.len(), 1, "{out:?}");
+    }
+
+    #[test]
+    fn a_java_peers_spelling_is_restored() {
+        let all = received(&[
+            ("userid", "7"),
+            ("tri-header-convert", "%7B%22userid%22%3A%22userId%22%7D"),
+        ]);
+        let (name, value) = all.iter().next().expect("one");
+        assert_eq!(name, "userId");
+        assert_eq!(value, AttachmentValue::Text("7".into()));
+        assert_eq!(all.get("userId"), Some("7"));
+        assert_eq!(
+            received(&[("a", "b"), ("tri-header-convert", "%7B")]).get("a"),
+            Some("b")
+        );
+    }
+
+    #[test]
+    fn text_of_any_language_and_bytes_survive_the_wire() {
+        let bytes = Bytes::from_static(&[0, 1, 0xfe, 0xff]);
+        let mut sent = Attachments::new();
+        sent.insert("City", "Zürich 中 😀");
+        sent.insert("blob", bytes.clone());
+        sent.insert("retries", "");
+        let mut headers = HeaderMap::new();
+        sent.write_to(&mut headers).expect("valid");
+        assert_eq!(headers["blob-bin"], "AAH+/w");
+
+        let back = Attachments::from_headers(headers);
+        assert_eq!(back.get("city"), Some("Zürich 中 😀"));
+        assert_eq!(back.get_bin("blob"), Some(bytes.clone()));
+        assert_eq!(back.get_bin("blob-bin"), Some(bytes));
+        assert_eq!(back.get("retries"), Some(""));
+    }
+
+    #[test]
+    fn base64_is_read_padded_unpadded_and_joined() {
+        for text in ["AAE", "AAE=", "AAE,AAEC"] {
+            let all = received(&[("x-bin", text)]);
+            assert_eq!(all.get_bin("x").as_deref(), Some(&[0, 1][..]), "{text}");
+        }
+        assert_eq!(received(&[("x-bin", "!")]).get_bin("x"), None);
+    }
+
+    #[test]
+    fn what_http_cannot_carry_is_refused_by_name() {
+        let refused = |name: &'static str, value: &'static str| {
+            Attachments::from_iter([(name, value)])
+                .write_to(&mut HeaderMap::new())
+                .expect_err("refused")
+        };
+        assert_eq!(refused("bad", "a\nb"), AttachmentError::Value("bad".into()));
+        assert_eq!(refused("b d", "x"), AttachmentError::Name("b d".into()));
+        assert_eq!(refused("", "x"), AttachmentError::Name(String::new()));
+    }
+}

@@ -1,0 +1,70 @@
+//! Application-level discovery: the instances of an application, each with its metadata.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+
+use crate::{registry::RegistryError, subscription::Subscription};
+
+/// A registry of application instances.
+///
+/// `docs/spec/metadata.md` §6.6: an error is never an empty list, and each subscription begins with a snapshot.
+#[async_trait]
+pub trait ServiceDiscovery: Send + Sync + 'static {
+    /// Makes an instance visible.
+    async fn register(&self, instance: &ServiceInstance) -> Result<(), RegistryError>;
+
+    /// Replaces what is visible of an instance, in place: consumers see no gap.
+    async fn update(
+        &self,
+        old: &ServiceInstance,
+        new: &ServiceInstance,
+    ) -> Result<(), RegistryError>;
+
+    /// Takes an instance back.
+    async fn unregister(&self, instance: &ServiceInstance) -> Result<(), RegistryError>;
+
+    /// Reads the instances of `application` once.
+    async fn snapshot(&self, application: &str) -> Result<Arc<[ServiceInstance]>, RegistryError>;
+
+    /// Follows the instances of `application`.
+    async fn watch(
+        &self,
+        application: &str,
+    ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError>;
+
+    /// Takes back what was registered through this value, and ends its subscriptions.
+    async fn close(&self);
+}
+
+/// One running process of an application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceInstance {
+    /// The application's name.
+    pub application: String,
+    /// Where it is reached.
+    pub host: String,
+    /// The port of its first protocol.
+    pub port: u16,
+    /// Whether the registry thinks it alive.
+    pub healthy: bool,
+    /// Whether it wants calls.
+    pub enabled: bool,
+    /// What it says about itself, such as `dubbo.metadata.revision`.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl ServiceInstance {
+    /// A healthy, enabled instance without metadata.
+    pub fn new(application: impl Into<String>, host: impl Into<String>, port: u16) -> Self {
+        Self {
+            application: application.into(),
+            host: host.into(),
+            port,
+            healthy: true,
+            enabled: true,
+            metadata: BTreeMap::new(),
+        }
+    }
+}

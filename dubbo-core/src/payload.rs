@@ -1,0 +1,225 @@
+//! A message on its way: still typed, or already encoded.
+//!
+//! Which codec a message needs is known only once an invoker has been chosen, so a [`Payload`] stays typed until then.
+//! Within the process it is never encoded at all; on a server it stays encoded until the handler asks for it.
+
+use std::{
+    any::{Any, type_name},
+    error::Error,
+    fmt,
+    sync::Arc,
+};
+
+use bytes::{Bytes, BytesMut};
+
+/// How a message becomes bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Protobuf's JSON mapping.
+    Json,
+    /// Protobuf's binary form.
+    Protobuf,
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "json",
+            Self::Protobuf => "protobuf",
+        })
+    }
+}
+
+/// The object-safe half of a message: what it takes to send one.
+pub trait Message: Any + fmt::Debug + Send + Sync {
+    /// Appends the message to `dst` in the form of `codec`.
+    fn encode(&self, codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError>;
+
+    /// How many bytes [`Message::encode`] will append, when that is cheap to know: the buffer is made to measure.
+    fn encoded_len(&self, _codec: Codec) -> Option<usize> {
+        None
+    }
+}
+
+/// The sized half of a message: what it takes to receive one.
+pub trait FromPayload: Message + Sized {
+    /// Reads one message from all of `src`.
+    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError>;
+
+    /// Takes over a message that never left the process.
+    fn from_typed(message: Arc<dyn Message>) -> Result<Self, CodecError>;
+}
+
+/// An adapter between a user's message type and the framework, such as [`crate::codegen::Proto`].
+///
+/// Adapters are newtypes, because blanket implementations for one kind of message would forbid all other kinds.
+pub trait Adapter: FromPayload {
+    /// What the user sees.
+    type Message: Send + 'static;
+
+    /// Wraps what the user gave.
+    fn wrap(message: Self::Message) -> Self;
+
+    /// Unwraps for the user.
+    fn unwrap(self) -> Self::Message;
+}
+
+/// A message, typed or encoded. Cheap to clone.
+#[derive(Clone)]
+pub struct Payload(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Encoded { codec: Codec, bytes: Bytes },
+    Typed(Arc<dyn Message>),
+}
+
+impl Payload {
+    /// A message of this process.
+    pub fn typed(message: impl Message) -> Self {
+        Self(Repr::Typed(Arc::new(message)))
+    }
+
+    /// A message as it came from the wire.
+    pub fn encoded(codec: Codec, bytes: Bytes) -> Self {
+        Self(Repr::Encoded { codec, bytes })
+    }
+
+    /// Its length in the form of `codec`, when that is known without encoding.
+    pub fn encoded_len(&self, codec: Codec) -> Option<usize> {
+        match &self.0 {
+            Repr::Encoded { codec: have, bytes } => (*have == codec).then_some(bytes.len()),
+            Repr::Typed(message) => message.encoded_len(codec),
+        }
+    }
+
+    /// Appends it to `dst` in the form of `codec`.
+    pub fn encode(&self, codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError> {
+        match &self.0 {
+            Repr::Encoded { codec: have, bytes } if *have == codec => {
+                dst.extend_from_slice(bytes);
+                Ok(())
+            }
+            Repr::Encoded { codec: have, .. } => Err(CodecError::Transcode {
+                have: *have,
+                want: codec,
+            }),
+            Repr::Typed(message) => message.encode(codec, dst),
+        }
+    }
+
+    /// Reads it as a `T`.
+    pub fn decode<T: FromPayload>(self) -> Result<T, CodecError> {
+        match self.0 {
+            Repr::Encoded { codec, bytes } => T::decode(codec, bytes),
+            Repr::Typed(message) => T::from_typed(message),
+        }
+    }
+
+    /// Encodes it now, so that several branches share one encoding.
+    pub fn freeze(&mut self, codec: Codec) -> Result<(), CodecError> {
+        if let Repr::Typed(message) = &self.0 {
+            let mut dst = BytesMut::with_capacity(message.encoded_len(codec).unwrap_or(0));
+            message.encode(codec, &mut dst)?;
+            *self = Self::encoded(codec, dst.freeze());
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Encoded { codec, bytes } => write!(f, "{} bytes of {codec}", bytes.len()),
+            Repr::Typed(message) => message.fmt(f),
+        }
+    }
+}
+
+/// Why a message could not be encoded or decoded.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The bytes are not a message of this type.
+    #[error("cannot read {type_name} from {codec}: {source}")]
+    Decode {
+        /// The Rust type that was wanted.
+        type_name: &'static str,
+        /// The form the bytes are in.
+        codec: Codec,
+        /// What is wrong with them.
+        source: Arc<dyn Error + Send + Sync>,
+    },
+    /// The message cannot be written in this form.
+    #[error("cannot write {type_name} as {codec}: {source}")]
+    Encode {
+        /// The Rust type of the message.
+        type_name: &'static str,
+        /// The form that was wanted.
+        codec: Codec,
+        /// Why not.
+        source: Arc<dyn Error + Send + Sync>,
+    },
+    /// A payload that is already encoded is wanted in another form.
+    #[error("a payload encoded as {have} cannot be sent as {want}")]
+    Transcode {
+        /// The form it is in.
+        have: Codec,
+        /// The form that was wanted.
+        want: Codec,
+    },
+    /// Within the process: the two sides use different Rust types for one message.
+    #[error(
+        "got {got}, expected {want}: both sides of a call within the process must use the same type"
+    )]
+    Type {
+        /// The message that came.
+        got: String,
+        /// The type that was expected.
+        want: &'static str,
+    },
+    /// The type was generated without this codec.
+    #[error("{type_name} does not support {codec}; generate it with that codec switched on")]
+    Unsupported {
+        /// The Rust type of the message.
+        type_name: &'static str,
+        /// The form that was wanted.
+        codec: Codec,
+    },
+}
+
+impl CodecError {
+    /// A [`CodecError::Decode`] of a `T`.
+    pub fn decode<T>(codec: Codec, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Decode {
+            type_name: type_name::<T>(),
+            codec,
+            source: Arc::from(source.into()),
+        }
+    }
+
+    /// A [`CodecError::Encode`] of a `T`.
+    pub fn encode<T>(codec: Codec, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Encode {
+            type_name: type_name::<T>(),
+            codec,
+            source: Arc::from(source.into()),
+        }
+    }
+}
+
+/// Takes a typed message out of its `Arc` as a `T`, cloning only when others hold it too.
+pub(crate) fn downcast<T: Message + Clone>(message: Arc<dyn Message>) -> Result<T, CodecError> {
+    let any: Arc<dyn Any + Send + Sync> = Arc::clone(&message) as _;
+    match any.downcast::<T>() {
+        Ok(typed) => {
+            drop(message);
+            Ok(Arc::unwrap_or_clone(typed))
+        }
+        Err(_) => Err(CodecError::Type {
+            got: format!("{message:?}"),
+            want: type_name::<T>(),
+        }),
+    }
+}

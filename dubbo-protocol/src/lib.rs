@@ -1,0 +1,1 @@
+//! How calls travel: Triple over HTTP/2, and calls within the process.

@@ -1,0 +1,1 @@
+//! Where providers are found: the registries that are built in.

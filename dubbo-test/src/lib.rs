@@ -1,0 +1,1 @@
+//! Test support: scripted peers and the suites that every plugin passes.

@@ -1,0 +1,1 @@
+//! The Dubbo-compatible RPC framework for Rust: what a service depends on.
