@@ -1,1 +1,3 @@
 //! How calls travel: Triple over HTTP/2, and calls within the process.
+
+mod triple;

@@ -1,0 +1,245 @@
+//! The header names and values of Triple, and what a request's headers say.
+//!
+//! Which names are never attachments is [`dubbo_core::attachments::is_reserved`]'s to say.
+
+use dubbo_core::payload::Codec;
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{CONTENT_TYPE, USER_AGENT},
+};
+
+use super::frame::Encoding;
+
+/// What the other side of a call is, as far as it changes what may be sent to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PeerKind {
+    /// dubbo-go, or this framework: knows code 17.
+    Dubbo,
+    /// Dubbo Java, which names no user agent. Code 17 or a repeated reserved trailer ends its call without a word, and
+    /// it percent-decodes the message inside the details once more (`docs/spec/triple.md` §3.3, §13.1).
+    Java,
+    /// A gRPC client of another make.
+    Other,
+}
+
+impl PeerKind {
+    /// The caller that sent `headers`.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let Some(agent) = headers.get(USER_AGENT) else {
+            return Self::Java;
+        };
+        let agent = agent.as_bytes();
+        if KNOW_BUSINESS_CODE.iter().any(|own| agent.starts_with(own)) {
+            Self::Dubbo
+        } else {
+            Self::Other
+        }
+    }
+
+    /// Whether it can be sent a code that gRPC does not define.
+    pub(crate) fn knows_own_codes(self) -> bool {
+        self == Self::Dubbo
+    }
+}
+
+/// A content type of the gRPC dialect (`docs/spec/triple.md` §2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GrpcContent {
+    /// `application/grpc`, protobuf by default.
+    Bare,
+    /// `application/grpc+json`.
+    Json,
+    /// `application/grpc+json; charset=utf-8`.
+    JsonUtf8,
+    /// `application/grpc+proto`.
+    Proto,
+}
+
+impl GrpcContent {
+    /// The content type that `headers` name; `None` when it is another, or missing.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let raw = headers.get(CONTENT_TYPE)?.as_bytes();
+        let known = |raw: &[u8]| ALL.into_iter().find(|kind| kind.text().as_bytes() == raw);
+        // Nearly every peer writes the canonical form.
+        known(raw).or_else(|| known(canonical(std::str::from_utf8(raw).ok()?).as_bytes()))
+    }
+
+    /// The form of the messages.
+    pub(crate) fn codec(self) -> Codec {
+        match self {
+            Self::Bare | Self::Proto => Codec::Protobuf,
+            Self::Json | Self::JsonUtf8 => Codec::Json,
+        }
+    }
+
+    /// The header value: a response says what its request said.
+    pub(crate) fn value(self) -> HeaderValue {
+        HeaderValue::from_static(self.text())
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Bare => "application/grpc",
+            Self::Json => "application/grpc+json",
+            Self::JsonUtf8 => "application/grpc+json; charset=utf-8",
+            Self::Proto => "application/grpc+proto",
+        }
+    }
+}
+
+/// Whether `headers` come from a gRPC caller, who can read nothing but a `grpc-status`.
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| {
+        let value = value.as_bytes();
+        value.len() >= GRPC.len() && value[..GRPC.len()].eq_ignore_ascii_case(GRPC)
+    })
+}
+
+/// The compression that `headers` announce for the messages after them: `Ok(None)` without one.
+///
+/// # Errors
+///
+/// The name of a compression that is not known here.
+pub(crate) fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, String> {
+    let Some(value) = headers.get(GRPC_ENCODING) else {
+        return Ok(None);
+    };
+    match value.as_bytes() {
+        b"" => Ok(None),
+        b"gzip" => Ok(Some(Encoding::Gzip)),
+        b"identity" => Ok(Some(Encoding::Identity)),
+        other => Err(String::from_utf8_lossy(other).into_owned()),
+    }
+}
+
+/// The text of a header; empty when there is none, `None` when it is not text.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers
+        .get(name)
+        .map_or(Some(""), |value| std::str::from_utf8(value.as_bytes()).ok())
+}
+
+/// Lower-cases the type and a charset, and puts one space before it (`docs/spec/triple.md` §2.1).
+fn canonical(raw: &str) -> String {
+    let (kind, parameters) = raw.split_once(';').unwrap_or((raw, ""));
+    let kind = kind.trim().to_ascii_lowercase();
+    match parameters.trim().split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            let value = value.trim().trim_matches('"').to_ascii_lowercase();
+            format!("{kind}; charset={value}")
+        }
+        None if parameters.trim().is_empty() => kind,
+        _ => format!("{kind};{parameters}"),
+    }
+}
+
+/// Which compressions a peer may use towards us.
+pub(crate) const GRPC_ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
+/// How messages with flag 1 are compressed.
+pub(crate) const GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+/// The text of an error.
+pub(crate) const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+/// The code of the outcome.
+pub(crate) const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
+/// A `google.rpc.Status`.
+pub(crate) const GRPC_STATUS_DETAILS: HeaderName =
+    HeaderName::from_static("grpc-status-details-bin");
+/// How much longer the caller waits.
+pub(crate) const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+/// Not 0 when the application failed the call.
+pub(crate) const TRI_EXCEPTION_CODE: HeaderName = HeaderName::from_static("tri-exception-code");
+/// The group of the service that is called.
+pub(crate) const TRI_SERVICE_GROUP: HeaderName = HeaderName::from_static("tri-service-group");
+/// The version of the service that is called.
+pub(crate) const TRI_SERVICE_VERSION: HeaderName = HeaderName::from_static("tri-service-version");
+
+/// The value of [`GRPC_ACCEPT_ENCODING`] and [`GRPC_ENCODING`] that every peer knows.
+pub(crate) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+/// How this framework names itself to servers.
+pub(crate) const OUR_USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("dubbo-rust/", env!("CARGO_PKG_VERSION")));
+
+const ALL: [GrpcContent; 4] = [
+    GrpcContent::Proto,
+    GrpcContent::Bare,
+    GrpcContent::Json,
+    GrpcContent::JsonUtf8,
+];
+
+const GRPC: &[u8] = b"application/grpc";
+
+const KNOW_BUSINESS_CODE: [&[u8]; 3] = [b"grpc-go-triple/", b"triple-go/", b"dubbo-rust/"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: HeaderName, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    }
+
+    #[test]
+    fn content_types_are_matched_in_their_canonical_form() {
+        for (given, want) in [
+            ("application/grpc", Some(GrpcContent::Bare)),
+            ("Application/gRPC+Proto", Some(GrpcContent::Proto)),
+            ("application/grpc+json", Some(GrpcContent::Json)),
+            (
+                "application/grpc+json;charset=UTF-8",
+                Some(GrpcContent::JsonUtf8),
+            ),
+            (
+                "application/grpc+json ;  charset = utf-8",
+                Some(GrpcContent::JsonUtf8),
+            ),
+            ("application/grpc+json; charset=latin1", None),
+            ("application/grpc; x=y", None),
+            ("application/grpc-web+proto", None),
+            ("application/json", None),
+            ("", None),
+        ] {
+            let got = GrpcContent::of(&with(CONTENT_TYPE, given));
+            assert_eq!(got, want, "{given:?}");
+        }
+        assert_eq!(GrpcContent::of(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_grpc_caller_is_known_by_the_start_of_its_content_type() {
+        for (given, want) in [
+            ("application/grpc-web", true),
+            ("APPLICATION/GRPC", true),
+            ("application/json", false),
+            ("app", false),
+        ] {
+            assert_eq!(is_grpc(&with(CONTENT_TYPE, given)), want, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn callers_are_told_apart_by_their_user_agent() {
+        for (agent, want) in [
+            ("grpc-go-triple/0.1.0 (go1.26.8)", PeerKind::Dubbo),
+            ("triple-go/0.1.0 (go1.26.8)", PeerKind::Dubbo),
+            ("dubbo-rust/9.9.9", PeerKind::Dubbo),
+            ("grpc-go/1.80.0", PeerKind::Other),
+            ("", PeerKind::Other),
+        ] {
+            assert_eq!(PeerKind::of(&with(USER_AGENT, agent)), want, "{agent:?}");
+        }
+        assert_eq!(PeerKind::of(&HeaderMap::new()), PeerKind::Java);
+    }
+
+    #[test]
+    fn compressions_are_known_or_named() {
+        assert_eq!(encoding(&HeaderMap::new()), Ok(None));
+        for (given, want) in [
+            ("gzip", Ok(Some(Encoding::Gzip))),
+            ("identity", Ok(Some(Encoding::Identity))),
+            ("", Ok(None)),
+            ("zstd", Err("zstd".to_owned())),
+        ] {
+            assert_eq!(encoding(&with(GRPC_ENCODING, given)), want, "{given:?}");
+        }
+    }
+}
