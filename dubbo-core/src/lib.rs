@@ -35,6 +35,7 @@ pub mod registry;
 pub mod request;
 pub mod service;
 pub mod status;
+pub mod stream;
 pub mod streaming;
 pub mod subscription;
 pub mod units;

@@ -46,6 +46,15 @@ impl Service {
         }
     }
 
+    /// The same implementation under another interface name.
+    pub fn with_interface(mut self, interface: &str) -> Self {
+        if self.descriptor.interface() != interface {
+            let renamed = ServiceDescriptor::clone(&self.descriptor);
+            self.descriptor = Arc::new(renamed.with_interface(interface.to_owned()));
+        }
+        self
+    }
+
     /// The interface.
     pub fn descriptor(&self) -> &Arc<ServiceDescriptor> {
         &self.descriptor

@@ -167,6 +167,12 @@ impl ServiceDescriptor {
         self
     }
 
+    /// The same methods under another interface name, such as the Java name of a proto service.
+    pub fn with_interface(mut self, interface: impl Into<Cow<'static, str>>) -> Self {
+        self.interface = interface.into();
+        self
+    }
+
     /// The interface's full name.
     pub fn interface(&self) -> &str {
         &self.interface

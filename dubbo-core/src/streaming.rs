@@ -7,13 +7,13 @@ use std::{
 };
 
 use futures_core::Stream;
-use tokio::sync::mpsc;
 
 use crate::{
     attachments::Attachments,
     invocation::{LateTrailers, PayloadStream},
     payload::Adapter,
     status::Status,
+    stream::{self, Feed},
 };
 
 /// A stream of messages, received or to be sent.
@@ -71,8 +71,8 @@ impl<T> Streaming<T> {
 impl<T: Send + 'static> Streaming<T> {
     /// A stream to send, fed from elsewhere. `capacity` messages wait at most; then [`Sender::send`] does.
     pub fn channel(capacity: usize) -> (Sender<T>, Self) {
-        let (sender, receiver) = mpsc::channel(capacity.max(1));
-        (Sender(sender), Self::new(Received(receiver)))
+        let (feed, fed) = stream::channel(capacity);
+        (Sender(feed), Self::new(fed))
     }
 }
 
@@ -91,21 +91,21 @@ impl<T> fmt::Debug for Streaming<T> {
 }
 
 /// The feeding end of [`Streaming::channel`]. Dropping it ends the stream.
-#[derive(Debug, Clone)]
-pub struct Sender<T>(mpsc::Sender<Result<T, Status>>);
+#[derive(Debug)]
+pub struct Sender<T>(Feed<Result<T, Status>>);
 
 impl<T> Sender<T> {
     /// Sends one message, when there is room for it.
     ///
     /// # Errors
     ///
-    /// [`Closed`] with the message, when nobody reads any more: the call is over.
+    /// [`Closed`] when nobody reads any more: the call is over.
     ///
     /// # Cancel safety
     ///
     /// A dropped future has not sent the message.
     pub async fn send(&self, message: T) -> Result<(), Closed> {
-        self.0.send(Ok(message)).await.map_err(|_| Closed(()))
+        self.0.send(Ok(message)).await
     }
 
     /// Ends the call with `status`.
@@ -114,7 +114,13 @@ impl<T> Sender<T> {
     ///
     /// [`Closed`] when the call is over already.
     pub async fn fail(&self, status: Status) -> Result<(), Closed> {
-        self.0.send(Err(status)).await.map_err(|_| Closed(()))
+        self.0.send(Err(status)).await
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
     }
 }
 
@@ -123,13 +129,9 @@ impl<T> Sender<T> {
 #[error("the call has ended; nobody reads the stream")]
 pub struct Closed(());
 
-struct Received<T>(mpsc::Receiver<Result<T, Status>>);
-
-impl<T> Stream for Received<T> {
-    type Item = Result<T, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(cx)
+impl Closed {
+    pub(crate) fn new() -> Self {
+        Self(())
     }
 }
 
