@@ -62,10 +62,11 @@ func callGreet(service, method string) call {
 	}
 }
 
-// greetUntil calls until the outcome is as wanted, ten seconds at most.
+// greetUntil calls until the outcome is as wanted, fifteen seconds at most: a dubbo-go
+// provider that stops waits ten seconds for its watchers to leave.
 func greetUntil(done func(error) bool) call {
 	return func(ctx context.Context, e *env) (got any, err error) {
-		for start := time.Now(); time.Since(start) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
+		for start := time.Now(); time.Since(start) < 15*time.Second; time.Sleep(50 * time.Millisecond) {
 			if got, err = greet("dubbo")(ctx, e); done(err) {
 				break
 			}
@@ -87,7 +88,7 @@ func echo(in *pb.EchoMessage) call {
 		case proto.Equal(in, out):
 			return "equal", nil
 		default:
-			return compact(out), nil
+			return asJSON(out), nil
 		}
 	}
 }
@@ -441,6 +442,8 @@ func shutdownInFlight(ctx context.Context, e *env) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The notice may arrive before the provider has stopped to take calls.
+	time.Sleep(300 * time.Millisecond)
 	_, late := greet("late")(ctx, e)
 	got := map[string]any{"before": before, "during": during}
 	if late != nil {

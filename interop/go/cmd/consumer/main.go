@@ -27,7 +27,7 @@ var (
 	addr  = flag.String("addr", "127.0.0.1:20000", "provider host:port")
 	names = flag.String("cases", "", "comma separated names of cases, run in this order (default: all)")
 	list  = flag.Bool("list", false, "print the names of the cases and exit")
-	level = flag.String("log", "error", "log level of the framework")
+	level = flag.String("log", "fatal", "log level of the framework")
 )
 
 // report is a line of output. Got is what the calls of the case gave, Error what ended
@@ -43,7 +43,12 @@ type report struct {
 type failure struct {
 	Code    int      `json:"code,omitempty"`
 	Message string   `json:"message"`
-	Details []string `json:"details,omitempty"`
+	Details []detail `json:"details,omitempty"`
+}
+
+type detail struct {
+	Type  string `json:"type"`
+	Value any    `json:"value"`
 }
 
 type testCase struct {
@@ -131,26 +136,20 @@ func describe(err error) *failure {
 	}
 	f := &failure{Code: int(te.Code()), Message: te.Message()}
 	for _, d := range te.Details() {
-		v, err := d.Value()
+		m, err := d.Value()
 		if err != nil {
-			f.Details = append(f.Details, fmt.Sprintf("%s: %v", d.Type(), err))
+			f.Details = append(f.Details, detail{d.Type(), err.Error()})
 			continue
 		}
-		f.Details = append(f.Details, d.Type()+" "+compact(v))
+		f.Details = append(f.Details, detail{d.Type(), asJSON(m)})
 	}
 	return f
 }
 
-// compact is the JSON form of a message without the spaces that protojson adds at random.
-func compact(m proto.Message) string {
+func asJSON(m proto.Message) any {
 	b, err := protojson.Marshal(m)
 	if err != nil {
 		return err.Error()
 	}
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
-		return err.Error()
-	}
-	b, _ = json.Marshal(v)
-	return string(b)
+	return json.RawMessage(b)
 }

@@ -29,7 +29,7 @@ import (
 var (
 	port  = flag.Int("port", 20000, "port to listen on, on every address")
 	guard = flag.Bool("until-stdin-ends", false, "exit when the standard input ends, so that no provider outlives its runner")
-	level = flag.String("log", "error", "log level of the framework")
+	level = flag.String("log", "fatal", "log level of the framework")
 )
 
 func main() {

@@ -1,0 +1,331 @@
+//! What a case has to come to, and where a run differs from it.
+
+use std::ops::RangeInclusive;
+
+use serde_json::Value;
+
+use super::{
+    lines::{Fault, Report},
+    play::Played,
+};
+
+/// What a case has to come to.
+#[derive(Debug, Clone)]
+pub(super) struct Expect {
+    got: Got,
+    fault: Option<WantedFault>,
+    took: Option<RangeInclusive<u64>>,
+    cut_short: Option<(&'static str, RangeInclusive<u64>)>,
+    unseen: &'static [&'static str],
+}
+
+#[derive(Debug, Clone)]
+enum Got {
+    /// Of an object: these members, and each of these elements somewhere in their arrays.
+    Holds(Value),
+    Is(Value),
+}
+
+#[derive(Debug, Clone)]
+struct WantedFault {
+    code: u64,
+    text: Text,
+    details: Vec<Value>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Text {
+    Any,
+    Has(&'static str),
+    Is(&'static str),
+}
+
+/// The calls end well and give `value`.
+pub(super) fn gives(value: impl Into<Value>) -> Expect {
+    Expect::new(Got::Is(value.into()), None)
+}
+
+/// The calls end well and give at least what `value` has.
+pub(super) fn holds(value: Value) -> Expect {
+    Expect::new(Got::Holds(value), None)
+}
+
+/// The calls end with the status `code` and exactly the text `message`.
+pub(super) fn fails(code: u64, message: &'static str) -> Expect {
+    Expect::failing(code, Text::Is(message))
+}
+
+/// The calls end with the status `code`, whose text each implementation words for itself.
+pub(super) fn ends(code: u64) -> Expect {
+    Expect::failing(code, Text::Any)
+}
+
+/// The calls end with the status `code` and a text that has `part` in it.
+pub(super) fn ends_saying(code: u64, part: &'static str) -> Expect {
+    Expect::failing(code, Text::Has(part))
+}
+
+impl Expect {
+    fn new(got: Got, fault: Option<WantedFault>) -> Self {
+        Self {
+            got,
+            fault,
+            took: None,
+            cut_short: None,
+            unseen: &[],
+        }
+    }
+
+    fn failing(code: u64, text: Text) -> Self {
+        let fault = WantedFault {
+            code,
+            text,
+            details: Vec::new(),
+        };
+        Self::new(Got::Is(Value::Null), Some(fault))
+    }
+
+    /// `value` was given before the failure.
+    pub(super) fn after(mut self, value: impl Into<Value>) -> Self {
+        self.got = Got::Is(value.into());
+        self
+    }
+
+    /// The failure carries these details, in this order.
+    pub(super) fn details(mut self, details: impl IntoIterator<Item = Value>) -> Self {
+        if let Some(fault) = &mut self.fault {
+            fault.details = details.into_iter().collect();
+        }
+        self
+    }
+
+    /// The calls take that many milliseconds.
+    pub(super) fn took(mut self, millis: RangeInclusive<u64>) -> Self {
+        self.took = Some(millis);
+        self
+    }
+
+    /// The provider sees its call of `method` cut short at that age in milliseconds.
+    pub(super) fn cut_short(mut self, method: &'static str, age: RangeInclusive<u64>) -> Self {
+        self.cut_short = Some((method, age));
+        self
+    }
+
+    /// The provider does not see attachments of these names.
+    pub(super) fn unseen(mut self, names: &'static [&'static str]) -> Self {
+        self.unseen = names;
+        self
+    }
+
+    /// Whether the provider has something to say about the case.
+    pub(super) fn awaits_notice(&self) -> bool {
+        self.cut_short.is_some()
+    }
+
+    /// Where the run differs; nothing when all is as it has to be.
+    pub(super) fn problems(&self, case: &str, played: &Played) -> Vec<String> {
+        let reports: Vec<_> = played.reports.iter().filter(|r| r.case == case).collect();
+        let [report] = reports[..] else {
+            let mut problems = vec![format!("{} reports instead of one", reports.len())];
+            problems.extend(played.trouble.iter().cloned());
+            return problems;
+        };
+        let mut problems = self.report_problems(report);
+        if let Some((method, age)) = &self.cut_short {
+            let ages: Vec<_> = played
+                .notices
+                .iter()
+                .filter(|n| n.event == "cut_short" && n.case == case && n.method == *method)
+                .map(|n| n.millis)
+                .collect();
+            if ages.len() != 1 || !age.contains(&ages[0]) {
+                problems.push(format!(
+                    "the provider should see {method} cut short once, {} to {} ms after its start; it saw {ages:?}",
+                    age.start(),
+                    age.end()
+                ));
+            }
+        }
+        problems
+    }
+
+    fn report_problems(&self, report: &Report) -> Vec<String> {
+        let mut problems = Vec::new();
+        match &self.got {
+            Got::Is(wanted) if *wanted != report.got => {
+                problems.push(format!("wanted {wanted}, got {}", report.got));
+            }
+            Got::Holds(wanted) if !contains(&report.got, wanted) => {
+                problems.push(format!("wanted at least {wanted}, got {}", report.got));
+            }
+            _ => {}
+        }
+        let seen = report.got["seen"].as_array().into_iter().flatten();
+        let unwanted = seen.filter_map(Value::as_str).filter(|line| {
+            let name = line.split_once(':').map_or(*line, |(name, _)| name);
+            self.unseen.contains(&name)
+        });
+        problems.extend(unwanted.map(|line| format!("the provider should not see `{line}`")));
+        match (&self.fault, &report.error) {
+            (None, None) => {}
+            (None, Some(fault)) => problems.push(format!("failed: {}", describe(fault))),
+            (Some(wanted), None) => problems.push(format!("should fail: {}", wanted.describe())),
+            (Some(wanted), Some(fault)) => problems.extend(wanted.problem(fault)),
+        }
+        if let Some(took) = &self.took
+            && !took.contains(&report.millis)
+        {
+            problems.push(format!(
+                "should take {} to {} ms, took {}",
+                took.start(),
+                took.end(),
+                report.millis
+            ));
+        }
+        problems
+    }
+}
+
+impl WantedFault {
+    fn problem(&self, fault: &Fault) -> Option<String> {
+        let text = match self.text {
+            Text::Any => true,
+            Text::Has(part) => fault.message.contains(part),
+            Text::Is(whole) => fault.message == whole,
+        };
+        let same = fault.code == Some(self.code) && text && self.details == fault.details;
+        (!same).then(|| {
+            format!(
+                "should fail: {}; failed: {}",
+                self.describe(),
+                describe(fault)
+            )
+        })
+    }
+
+    fn describe(&self) -> String {
+        let text = match self.text {
+            Text::Any => "any text".to_owned(),
+            Text::Has(part) => format!("a text with {part:?}"),
+            Text::Is(whole) => format!("{whole:?}"),
+        };
+        outline(Some(self.code), &text, &self.details)
+    }
+}
+
+fn describe(fault: &Fault) -> String {
+    outline(fault.code, &format!("{:?}", fault.message), &fault.details)
+}
+
+fn outline(code: Option<u64>, text: &str, details: &[Value]) -> String {
+    let code = code.map_or_else(|| "no code".to_owned(), |code| format!("code {code}"));
+    match details {
+        [] => format!("{code}, {text}"),
+        _ => format!("{code}, {text}, details {}", Value::Array(details.to_vec())),
+    }
+}
+
+fn contains(got: &Value, wanted: &Value) -> bool {
+    match (got, wanted) {
+        (Value::Object(got), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(name, value)| got.get(name).is_some_and(|found| contains(found, value))),
+        (Value::Array(got), Value::Array(wanted)) => {
+            wanted.iter().all(|element| got.contains(element))
+        }
+        _ => got == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::interop::lines::Notice;
+
+    fn played(line: &str) -> Played {
+        Played {
+            reports: vec![Report::parse(line).expect(line)],
+            ..Played::default()
+        }
+    }
+
+    fn differs(expect: &Expect, line: &str) -> bool {
+        !expect.problems("x", &played(line)).is_empty()
+    }
+
+    #[test]
+    fn every_part_of_a_report_is_compared() {
+        let good = r#"{"case":"x","got":["a"],"error":{"code":3,"message":"bad name","details":[1]},"millis":300}"#;
+        let base = || ends(3).after(json!(["a"])).details([json!(1)]);
+        for expect in [
+            base(),
+            base().took(250..=700),
+            fails(3, "bad name").after(json!(["a"])).details([json!(1)]),
+            ends_saying(3, "name")
+                .after(json!(["a"]))
+                .details([json!(1)]),
+        ] {
+            assert!(!differs(&expect, good), "{expect:?}");
+        }
+        for expect in [
+            gives(json!(["a"])),
+            ends(3).details([json!(1)]),
+            ends(3).after(json!(["a"])),
+            ends(5).after(json!(["a"])).details([json!(1)]),
+            fails(3, "bad").after(json!(["a"])).details([json!(1)]),
+            ends_saying(3, "good")
+                .after(json!(["a"]))
+                .details([json!(1)]),
+            base().took(0..=299),
+            base().cut_short("Sleep", 0..=1000),
+        ] {
+            assert!(differs(&expect, good), "{expect:?}");
+        }
+        assert!(differs(&ends(3), r#"{"case":"x","got":null,"millis":1}"#));
+    }
+
+    #[test]
+    fn parts_of_an_answer_can_be_wanted_and_unwanted() {
+        let line = r#"{"case":"x","got":{"seen":["te: trailers","k: v","k: w"],"n":1},"millis":1}"#;
+        assert!(!differs(&holds(json!({"seen": ["k: w"]})), line));
+        assert!(differs(&holds(json!({"seen": ["k: x"]})), line));
+        assert!(differs(&holds(json!({"seen": ["k: v"], "n": 2})), line));
+        assert!(!differs(
+            &holds(json!({})).unseen(&["t", "interface"]),
+            line
+        ));
+        assert!(differs(&holds(json!({})).unseen(&["te"]), line));
+    }
+
+    #[test]
+    fn what_the_provider_saw_is_compared() {
+        let notice = |millis| Notice {
+            event: "cut_short".to_owned(),
+            case: "x".to_owned(),
+            method: "Sleep".to_owned(),
+            millis,
+        };
+        let expect = gives(Value::Null).cut_short("Sleep", 150..=400);
+        let mut played = played(r#"{"case":"x","got":null,"millis":1}"#);
+        played.notices = vec![notice(200)];
+        assert_eq!(expect.problems("x", &played), Vec::<String>::new());
+        played.notices = vec![notice(900)];
+        assert_eq!(expect.problems("x", &played).len(), 1);
+        played.notices = vec![notice(200), notice(200)];
+        assert_eq!(expect.problems("x", &played).len(), 1);
+    }
+
+    #[test]
+    fn a_missing_report_comes_with_what_went_wrong() {
+        let played = Played {
+            trouble: vec!["the consumer was killed".to_owned()],
+            ..Played::default()
+        };
+        assert_eq!(
+            gives("a").problems("x", &played),
+            ["0 reports instead of one", "the consumer was killed"]
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! What peers print: one JSON object per line.
+
+use serde_json::Value;
+
+/// What a consumer says of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Report {
+    pub(super) case: String,
+    /// What the calls of the case gave.
+    pub(super) got: Value,
+    /// What ended them, unless they ended well.
+    pub(super) error: Option<Fault>,
+    /// How long they took.
+    pub(super) millis: u64,
+}
+
+/// An error as a consumer describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fault {
+    /// The status code; none for an error that is none of the protocol's.
+    pub(super) code: Option<u64>,
+    pub(super) message: String,
+    /// `{"type": …, "value": …}` each.
+    pub(super) details: Vec<Value>,
+}
+
+/// What a provider says of itself (`ready`) or of a call that it holds: `held` when it begins, `cut_short` when it was
+/// cancelled or ran out of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Notice {
+    pub(super) event: String,
+    pub(super) case: String,
+    pub(super) method: String,
+    /// How old the call was.
+    pub(super) millis: u64,
+}
+
+impl Report {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let error = match &value["error"] {
+            Value::Null => None,
+            error => Some(Fault {
+                code: error["code"].as_u64(),
+                message: error["message"].as_str()?.to_owned(),
+                details: error["details"].as_array().cloned().unwrap_or_default(),
+            }),
+        };
+        Some(Self {
+            case: text(&value["case"])?,
+            got: value["got"].clone(),
+            error,
+            millis: value["millis"].as_u64()?,
+        })
+    }
+}
+
+impl Notice {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        Some(Self {
+            event: text(&value["event"])?,
+            case: text(&value["case"]).unwrap_or_default(),
+            method: text(&value["method"]).unwrap_or_default(),
+            millis: value["millis"].as_u64().unwrap_or_default(),
+        })
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reports_and_notices_are_read() {
+        let line = r#"{"case":"a","got":null,"error":{"code":3,"message":"no","details":[{"type":"t","value":{}}]},"millis":7}"#;
+        let report = Report::parse(line).expect(line);
+        assert_eq!((report.case.as_str(), report.millis), ("a", 7));
+        let fault = report.error.expect("the line has an error");
+        assert_eq!((fault.code, fault.message.as_str()), (Some(3), "no"));
+        assert_eq!(fault.details, [json!({"type": "t", "value": {}})]);
+
+        let line = r#"{"case":"b","got":["x"],"millis":0}"#;
+        let report = Report::parse(line).expect(line);
+        assert_eq!((report.got, report.error), (json!(["x"]), None));
+
+        let line = r#"{"event":"cut_short","case":"c","method":"Sleep","millis":200}"#;
+        let notice = Notice::parse(line).expect(line);
+        assert_eq!((notice.event.as_str(), notice.millis), ("cut_short", 200));
+    }
+
+    #[test]
+    fn anything_else_is_not_taken_for_one() {
+        for line in ["", "panic: x", "{}", r#"{"case":1,"millis":1}"#, "[]"] {
+            assert_eq!(Report::parse(line), None, "{line}");
+            assert_eq!(Notice::parse(line), None, "{line}");
+        }
+    }
+}

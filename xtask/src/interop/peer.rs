@@ -1,0 +1,159 @@
+//! A peer at work: a process whose output is read as it comes.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    failure::Failure,
+    process::{self, Stopwatch},
+};
+
+use super::lines::Notice;
+
+/// A running peer. Dropping it ends its input, and kills it if that does not end it; a peer that runs until its input
+/// ends goes even when this process is killed.
+#[derive(Debug)]
+pub(super) struct Peer {
+    name: String,
+    child: Child,
+    lines: Receiver<String>,
+    log: PathBuf,
+}
+
+/// What a peer printed, or why it did not.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// Its output has ended.
+    End,
+    Line(String),
+    /// Nothing came in time.
+    Silence,
+}
+
+impl Peer {
+    /// Starts `program` with `args`. Its errors go to `log`.
+    pub(super) fn start(program: &Path, args: &[String], log: PathBuf) -> Result<Self, Failure> {
+        let name = format!("{} {}", program.display(), args.join(" "));
+        let cannot = |what: &str, e: std::io::Error| {
+            Failure::new(format!("{what}: {e}"), "look at the rights of that path")
+        };
+        if let Some(folder) = log.parent() {
+            fs::create_dir_all(folder)
+                .map_err(|e| cannot(&format!("cannot make {}", folder.display()), e))?;
+        }
+        let errors = File::create(&log)
+            .map_err(|e| cannot(&format!("cannot write {}", log.display()), e))?;
+        let mut child = process::program(program)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .map_err(|e| cannot(&format!("cannot start {name}"), e))?;
+        let (sender, lines) = mpsc::channel();
+        if let Some(output) = child.stdout.take() {
+            thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    if sender.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        Ok(Self {
+            name,
+            child,
+            lines,
+            log,
+        })
+    }
+
+    /// The next line, waited for at most that long.
+    pub(super) fn next(&self, limit: Duration) -> Heard {
+        match self.lines.recv_timeout(limit) {
+            Ok(line) => Heard::Line(line),
+            Err(RecvTimeoutError::Disconnected) => Heard::End,
+            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+        }
+    }
+
+    /// Waits until the peer gives a notice that is `wanted`. What comes before is dropped.
+    pub(super) fn await_notice(
+        &self,
+        limit: Duration,
+        wanted: impl Fn(&Notice) -> bool,
+    ) -> Result<(), Failure> {
+        let watch = Stopwatch::start();
+        loop {
+            match self.next(limit.saturating_sub(watch.elapsed())) {
+                Heard::Line(line) if Notice::parse(&line).as_ref().is_some_and(&wanted) => {
+                    return Ok(());
+                }
+                Heard::Line(_) => {}
+                Heard::End => return Err(self.failure("ended too early")),
+                Heard::Silence => return Err(self.failure("did not say what it should")),
+            }
+        }
+    }
+
+    /// Asks the peer to stop, as an operator would.
+    pub(super) fn terminate(&self) -> Result<(), Failure> {
+        // The standard library has no signals; every shell has `kill`.
+        let mut kill = process::program("sh");
+        kill.args([
+            "-c",
+            "kill -TERM \"$1\"",
+            "sh",
+            &self.child.id().to_string(),
+        ]);
+        process::output(&mut kill, "see why the peer is gone already").map(|_| ())
+    }
+
+    /// Waits for the end of the peer, and gives its status.
+    pub(super) fn finish(mut self, limit: Duration) -> Result<ExitStatus, Failure> {
+        let watch = Stopwatch::start();
+        loop {
+            match self.next(limit.saturating_sub(watch.elapsed())) {
+                Heard::Line(_) => {}
+                // The output of a process ends with it.
+                Heard::End => break,
+                Heard::Silence => return Err(self.failure("did not end")),
+            }
+        }
+        self.child
+            .wait()
+            .map_err(|e| self.failure(&format!("cannot be waited for: {e}")))
+    }
+
+    /// A failure of this peer, with the end of its log.
+    pub(super) fn failure(&self, problem: &str) -> Failure {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<_> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n    ");
+        Failure::new(
+            format!("{} {problem}\n    {tail}", self.name),
+            format!("see {}", self.log.display()),
+        )
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        while let Heard::Line(_) = self.next(END_LIMIT) {}
+        // It may have ended already; there is nobody to tell about anything else.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How long a peer may take to end with its input.
+const END_LIMIT: Duration = Duration::from_secs(2);
+const LOG_LINES: usize = 10;
