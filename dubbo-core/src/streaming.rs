@@ -71,8 +71,8 @@ impl<T> Streaming<T> {
 impl<T: Send + 'static> Streaming<T> {
     /// A stream to send, fed from elsewhere. `capacity` messages wait at most; then [`Sender::send`] does.
     pub fn channel(capacity: usize) -> (Sender<T>, Self) {
-        let (feed, fed) = stream::channel(capacity);
-        (Sender(feed), Self::new(fed))
+        let (feed, items) = stream::channel(capacity);
+        (Sender(feed), Self::new(items))
     }
 }
 

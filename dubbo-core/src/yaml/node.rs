@@ -123,9 +123,10 @@ impl Map {
         self.entries.iter()
     }
 
-    /// The values in order, to be changed.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
-        self.entries.iter_mut().map(|entry| &mut entry.value)
+    /// The keys and values in order, the values to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Node)> {
+        let entries = self.entries.iter_mut();
+        entries.map(|entry| (&*entry.key, &mut entry.value))
     }
 }
 
