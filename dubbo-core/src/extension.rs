@@ -63,6 +63,7 @@ struct Kind {
 
 #[derive(Clone)]
 struct Entry {
+    /// The name it goes by, whatever alias leads to it.
     name: &'static str,
     alias: bool,
     make: Arc<dyn Any + Send + Sync>,
@@ -86,7 +87,7 @@ impl Extensions {
             let make: Arc<dyn Any + Send + Sync> = (registration.make)().into();
             for (index, &name) in registration.names.iter().enumerate() {
                 let entry = Entry {
-                    name,
+                    name: registration.names[0],
                     alias: index > 0,
                     make: Arc::clone(&make),
                 };
@@ -129,14 +130,7 @@ impl Extensions {
         name: &str,
         url: &Url,
     ) -> Result<Arc<T>, ExtensionError> {
-        let entry = self
-            .kind::<T>()
-            .and_then(|kind| kind.by_name.get(&name.to_ascii_lowercase()))
-            .ok_or_else(|| ExtensionError::Unknown {
-                kind: T::KIND,
-                name: name.to_owned(),
-                linked: self.names::<T>(),
-            })?;
+        let entry = self.find::<T>(name)?;
         let context = ExtensionContext {
             url,
             extensions: self,
@@ -155,6 +149,18 @@ impl Extensions {
         })
     }
 
+    /// The name that the plugin called `name`, in any case or by an alias, goes by.
+    ///
+    /// # Errors
+    ///
+    /// No such plugin is linked.
+    pub fn canonical<T: ?Sized + ExtensionPoint>(
+        &self,
+        name: &str,
+    ) -> Result<&'static str, ExtensionError> {
+        self.find::<T>(name).map(|entry| entry.name)
+    }
+
     /// Whether a plugin is called `name`, in any case.
     pub fn contains<T: ?Sized + ExtensionPoint>(&self, name: &str) -> bool {
         self.kind::<T>()
@@ -169,6 +175,16 @@ impl Extensions {
             .filter(|entry| !entry.alias)
             .map(|entry| entry.name)
             .collect()
+    }
+
+    fn find<T: ?Sized + ExtensionPoint>(&self, name: &str) -> Result<&Entry, ExtensionError> {
+        self.kind::<T>()
+            .and_then(|kind| kind.by_name.get(&name.to_ascii_lowercase()))
+            .ok_or_else(|| ExtensionError::Unknown {
+                kind: T::KIND,
+                name: name.to_owned(),
+                linked: self.names::<T>(),
+            })
     }
 
     fn kind<T: ?Sized + ExtensionPoint>(&self) -> Option<&Kind> {
