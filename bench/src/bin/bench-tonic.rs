@@ -1,0 +1,32 @@
+//! gRPC in Rust as it is usually done: the interop service's `Ping` on tonic.
+
+use tonic::{Request, Response, Status, transport::Server};
+
+#[allow(clippy::pedantic, missing_docs, unreachable_pub)]
+mod pb {
+    include!(concat!(env!("OUT_DIR"), "/tonic/dubbo.interop.v1.rs"));
+}
+
+#[tokio::main]
+async fn main() -> Result<(), tonic::transport::Error> {
+    Server::builder()
+        .tcp_nodelay(true)
+        .max_concurrent_streams(bench::MAX_CONCURRENT_STREAMS)
+        .initial_stream_window_size(bench::STREAM_WINDOW)
+        .initial_connection_window_size(bench::CONNECTION_WINDOW)
+        .add_service(pb::greeter_server::GreeterServer::new(Echo))
+        .serve(bench::address())
+        .await
+}
+
+struct Echo;
+
+#[tonic::async_trait]
+impl pb::greeter_server::Greeter for Echo {
+    async fn ping(
+        &self,
+        request: Request<pb::PingMessage>,
+    ) -> Result<Response<pb::PingMessage>, Status> {
+        Ok(Response::new(request.into_inner()))
+    }
+}

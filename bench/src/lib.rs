@@ -1,0 +1,21 @@
+//! What the measured servers share: the limits that all of them run under.
+
+/// Streams that one connection may have open.
+pub const MAX_CONCURRENT_STREAMS: u32 = 250;
+
+/// The flow-control window of a stream, in bytes.
+pub const STREAM_WINDOW: u32 = 1 << 20;
+
+/// The flow-control window of a connection, in bytes.
+pub const CONNECTION_WINDOW: u32 = 1 << 20;
+
+/// The address to serve at: the program's only argument.
+pub fn address() -> std::net::SocketAddr {
+    std::env::args()
+        .nth(1)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| {
+            let program = std::env::args().next().unwrap_or_default();
+            panic!("usage: {program} HOST:PORT")
+        })
+}

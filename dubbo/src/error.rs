@@ -1,0 +1,59 @@
+//! What can keep an instance from doing what it was asked.
+
+use dubbo_core::{
+    extension::ExtensionError, protocol::ProtocolError, registry::RegistryError, service::ServiceKey,
+};
+
+use crate::config::ConfigErrors;
+
+/// Why an instance could not be built, started or asked for a client.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The instance was started twice, or is used after its shutdown.
+    #[error("{0}")]
+    State(&'static str),
+    /// Everything that is wrong with the configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// A plugin cannot be had.
+    #[error(transparent)]
+    Extension(#[from] ExtensionError),
+    /// A service cannot be exported.
+    #[error("cannot export {service}: {source}")]
+    Export {
+        /// The service.
+        service: ServiceKey,
+        /// Why not.
+        source: ProtocolError,
+    },
+    /// A reference has no provider, and `check` says that it must have one.
+    #[error(
+        "no provider of {service} within {waited_millis} ms: {reason} (set `check: false` to start without one)"
+    )]
+    NoProvider {
+        /// The service.
+        service: ServiceKey,
+        /// How long a provider was waited for.
+        waited_millis: u128,
+        /// What was seen instead.
+        reason: String,
+    },
+    /// A reference that cannot be made.
+    #[error("cannot refer to {service}: {reason}")]
+    Refer {
+        /// The service.
+        service: ServiceKey,
+        /// Why not.
+        reason: String,
+    },
+    /// A registry did not take a service, or does not tell about one.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The operating system does not let us hear its signals.
+    #[error("cannot listen for signals: {0}")]
+    Signals(std::io::Error),
+    /// A second signal came while the instance was shutting down.
+    #[error("shutdown cut short by a second signal")]
+    Interrupted,
+}

@@ -1,0 +1,195 @@
+//! The provider side of a start: services become URLs, URLs are served, then registered.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use dubbo_core::{filter::Chain, provider::Service, service::ServiceKey, url::Url};
+
+use super::{
+    Inner,
+    activity::CountCalls,
+    filters, host,
+    registries::{self, NamedRegistry},
+};
+use crate::{
+    config::{ApplicationConfig, ProtocolConfig, ServiceConfig, defaults},
+    error::Error,
+};
+
+impl Inner {
+    /// Exports every service on its protocols, then registers them all: nobody is told of a port that is not open.
+    pub(super) async fn start(&self) -> Result<(), Error> {
+        let mut to_register = Vec::new();
+        for provided in &self.provided {
+            for (id, protocol) in self.protocols_of(&provided.config) {
+                let url = self.export(&provided.service, &provided.config, protocol).await?;
+                tracing::info!(service = %url.service_key(), protocol = id, address = url.address(), "exported");
+                if provided.config.not_register != Some(true) {
+                    to_register.push((&provided.config, url));
+                }
+            }
+        }
+        for (config, url) in to_register {
+            for (index, registry) in registries::chosen(&self.registries, config.registry_ids.as_deref()) {
+                self.register(index, registry, &url).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn protocols_of<'a>(
+        &'a self,
+        service: &'a ServiceConfig,
+    ) -> impl Iterator<Item = (&'a str, &'a ProtocolConfig)> {
+        let ids = service.protocol_ids.as_deref().filter(|ids| !ids.is_empty());
+        self.config
+            .protocols
+            .iter()
+            .filter(move |(id, _)| ids.is_none_or(|ids| ids.contains(id)))
+            .map(|(id, protocol)| (id.as_str(), protocol))
+    }
+
+    async fn export(
+        &self,
+        service: &Service,
+        config: &ServiceConfig,
+        protocol: &ProtocolConfig,
+    ) -> Result<Url, Error> {
+        let interface = config.interface.as_deref().unwrap_or_else(|| service.descriptor().interface());
+        let service = service.clone().with_interface(interface);
+        let descriptor = Arc::clone(service.descriptor());
+        let url = provider_url(&self.config.application, config, protocol, &descriptor);
+
+        let names = filters::names(config.filter.as_deref(), filters::PROVIDER, false);
+        let mut chain = filters::create(&self.extensions, &names, &url)?;
+        chain.insert(0, Arc::new(CountCalls(Arc::clone(&self.activity))));
+        let invoker = Chain::wrap(chain, service.into_invoker(url.clone()));
+
+        let exporter = self
+            .protocol(url.protocol())?
+            .export(&url, descriptor, invoker)
+            .await
+            .map_err(|source| Error::Export {
+                service: ServiceKey::clone(&url.service_key()),
+                source,
+            })?;
+        let bound = exporter.url().clone();
+        self.running.lock().exporters.push(exporter);
+        Ok(bound)
+    }
+
+    async fn register(&self, index: usize, registry: &NamedRegistry, bound: &Url) -> Result<(), Error> {
+        let to_registry = |key| std::env::var(key).ok();
+        let mut url = bound.with_host(host::published(
+            bound.host(),
+            to_registry("DUBBO_IP_TO_REGISTRY").as_deref(),
+        ));
+        if let Some(port) = to_registry("DUBBO_PORT_TO_REGISTRY").and_then(|port| port.parse().ok()) {
+            url = url.with_port(port);
+        }
+        // Noted before it is done: a register that is cut off may have happened.
+        self.running.lock().registered.push((index, url.clone()));
+        let operation = format!("register {}", url.service_key());
+        registry.within(&operation, registry.plugin.register(&url)).await?;
+        tracing::info!(service = %url.service_key(), address = url.address(), registry = registry.id, "registered");
+        Ok(())
+    }
+}
+
+/// The URL of one service on one protocol: what is served, and what consumers are told.
+fn provider_url(
+    application: &ApplicationConfig,
+    service: &ServiceConfig,
+    protocol: &ProtocolConfig,
+    descriptor: &dubbo_core::service::ServiceDescriptor,
+) -> Url {
+    let methods: Vec<&str> = descriptor.methods().iter().map(|method| &*method.name).collect();
+    let mut url = Url::new(
+        protocol.name_or_default(),
+        protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES),
+    )
+    .with_port(protocol.port_or_default())
+    .with_path(descriptor.interface())
+    .with_params(service.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+    .with_params(application_params(application))
+    .with_params([
+        ("interface", descriptor.interface()),
+        ("methods", &methods.join(",")),
+        ("side", "provider"),
+        ("serialization", "protobuf"),
+        ("timestamp", &now_millis().to_string()),
+    ]);
+    let triple = &protocol.triple;
+    for (key, value) in [
+        ("group", service.group.clone()),
+        ("version", service.version.clone()),
+        ("cluster", service.cluster.clone()),
+        ("loadbalance", service.loadbalance.clone()),
+        ("retries", service.retries.map(|n| n.to_string())),
+        ("weight", service.weight.map(|n| n.to_string())),
+        ("warmup", service.warmup.map(|d| d.as_millis().to_string())),
+        ("dubbo.tag", service.tag.clone()),
+        (
+            "max-server-recv-msg-size",
+            triple.max_server_recv_msg_size.map(|n| n.to_string()),
+        ),
+        (
+            "max-server-send-msg-size",
+            triple.max_server_send_msg_size.map(|n| n.to_string()),
+        ),
+    ] {
+        if let Some(value) = value {
+            url = url.with_param(key, value);
+        }
+    }
+    for (method, config) in &service.methods {
+        for (key, value) in [
+            ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
+            ("retries", config.retries.map(|n| n.to_string())),
+            ("loadbalance", config.loadbalance.clone()),
+            ("sticky", config.sticky.map(|b| b.to_string())),
+            ("weight", config.weight.map(|n| n.to_string())),
+        ] {
+            if let Some(value) = value {
+                url = url.with_param(format!("methods.{method}.{key}"), value);
+            }
+        }
+    }
+    url
+}
+
+/// What the application says about itself in every URL.
+pub(super) fn application_params(application: &ApplicationConfig) -> Vec<(&'static str, &str)> {
+    let name = application.name.as_deref().unwrap_or(defaults::APPLICATION_NAME);
+    let mut params = vec![("application", name), ("release", RELEASE), ("dubbo", WIRE_VERSION)];
+    for (key, value) in [
+        ("organization", &application.organization),
+        ("module", &application.module),
+        ("owner", &application.owner),
+        ("environment", &application.environment),
+        ("app.version", &application.version),
+        ("application.tag", &application.tag),
+    ] {
+        if let Some(value) = value.as_deref() {
+            params.push((key, value));
+        }
+    }
+    params
+}
+
+/// As Dubbo Java writes `timestamp`; dubbo-go's are seconds, and readers tell them apart by their size.
+pub(super) fn now_millis() -> u128 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis())
+}
+
+/// What a service without `ip` listens on.
+const ALL_ADDRESSES: &str = "0.0.0.0";
+
+const RELEASE: &str = concat!("dubbo-rust-", env!("CARGO_PKG_VERSION"));
+
+/// The version of Dubbo's RPC protocol that consumers look for.
+const WIRE_VERSION: &str = "2.0.2";

@@ -1,0 +1,206 @@
+//! One running application: what it provides, what it calls, and how it ends.
+
+mod activity;
+mod builder;
+mod export;
+mod filters;
+mod host;
+mod refer;
+mod registries;
+mod shutdown;
+mod signals;
+
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+
+use dubbo_core::{
+    call::{Client, Stub},
+    extension::Extensions,
+    invoker::Invoker,
+    protocol::{Exporter, Protocol},
+    url::Url,
+};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+pub use builder::InstanceBuilder;
+
+use self::{activity::Activity, builder::Provided, registries::NamedRegistry};
+use crate::{
+    config::{Config, ReferenceConfig},
+    error::Error,
+    logging,
+};
+
+/// An application: its services, its references and what connects them.
+///
+/// Cloning it gives another handle to the same instance. Two instances in one process share nothing.
+#[derive(Clone)]
+pub struct Instance(Arc<Inner>);
+
+struct Inner {
+    config: Config,
+    extensions: Extensions,
+    provided: Vec<Provided>,
+    protocols: Protocols,
+    registries: Vec<NamedRegistry>,
+    activity: Arc<Activity>,
+    running: Mutex<Running>,
+    phase: watch::Sender<Phase>,
+}
+
+/// By lower-case name.
+type Protocols = HashMap<String, Arc<dyn Protocol>>;
+
+/// What a start has brought about and a shutdown takes back.
+#[derive(Default)]
+struct Running {
+    exporters: Vec<Box<dyn Exporter>>,
+    registered: Vec<(usize, Url)>,
+    references: Vec<Arc<dyn Invoker>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Built,
+    Started,
+    ShuttingDown,
+    Ended,
+}
+
+impl Instance {
+    /// Starts from nothing: everything is said in code.
+    pub fn builder() -> InstanceBuilder {
+        InstanceBuilder::new()
+    }
+
+    /// Starts from a configuration file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read. What is wrong in it is told by [`InstanceBuilder::build`], all at once.
+    pub fn load(path: impl Into<std::path::PathBuf>) -> Result<InstanceBuilder, Error> {
+        InstanceBuilder::load(Some(path.into()))
+    }
+
+    /// Starts from the configuration file that the environment names (`DUBBO_CONFIG_PATH`, `DUBBO_GO_CONFIG_PATH`), or
+    /// from the first that is there: `dubbo.yaml`, `conf/dubbogo.yaml`, `../conf/dubbogo.yaml`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load); also when there is no such file.
+    pub fn load_default() -> Result<InstanceBuilder, Error> {
+        InstanceBuilder::load(None)
+    }
+
+    /// Opens the ports, serves everything that is provided, then tells the registries.
+    ///
+    /// # Errors
+    ///
+    /// A service cannot be exported or registered; what had been started is taken back.
+    pub async fn start(&self) -> Result<(), Error> {
+        if !self.0.advance(Phase::Built, Phase::Started) {
+            return Err(Error::State(
+                "the instance has been started already, or was shut down",
+            ));
+        }
+        logging::install(&self.0.config.logger);
+        let started = self.0.start().await;
+        if started.is_err() {
+            self.shutdown(Duration::ZERO).await;
+        }
+        started
+    }
+
+    /// A client of the service that `C` was generated from.
+    ///
+    /// Its options are those of the reference in the configuration that is called like the client type or like the
+    /// interface; without one, the consumer's. Ask once and clone the client: each call of this makes new connections
+    /// to the registry.
+    ///
+    /// # Errors
+    ///
+    /// There is neither a `url` nor a registry to ask, or no provider came in time and `check` is on.
+    pub async fn refer<C: Client>(&self) -> Result<C, Error> {
+        self.refer_with(ReferenceConfig::new()).await
+    }
+
+    /// A client with the options of the reference called `id` in the configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`refer`](Self::refer); also when there is no such reference.
+    pub async fn refer_as<C: Client>(&self, id: &str) -> Result<C, Error> {
+        self.0.refer(C::descriptor(), refer::Named::Id(id)).await.map(C::from_stub)
+    }
+
+    /// A client with options from code. They win over those of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`refer`](Self::refer).
+    pub async fn refer_with<C: Client>(&self, options: ReferenceConfig) -> Result<C, Error> {
+        let stub: Stub = self
+            .0
+            .refer(C::descriptor(), refer::Named::Type(client_name::<C>(), options))
+            .await?;
+        Ok(C::from_stub(stub))
+    }
+
+    /// The URLs of the services that are exported, with the addresses that are really served at.
+    pub fn exported(&self) -> Vec<Url> {
+        let running = self.0.running.lock();
+        running.exporters.iter().map(|exporter| exporter.url().clone()).collect()
+    }
+
+    /// Serves until SIGTERM or SIGINT (or [`shutdown`](Self::shutdown) from elsewhere), then shuts down. Starts first
+    /// if that has not been done.
+    ///
+    /// # Errors
+    ///
+    /// The start failed, or a second signal cut the shutdown short.
+    pub async fn serve(&self) -> Result<(), Error> {
+        let not_started = *self.0.phase.borrow() == Phase::Built;
+        if not_started {
+            self.start().await?;
+        }
+        signals::serve(self).await
+    }
+
+    /// Ends the instance without losing a call, within `grace`.
+    ///
+    /// It leaves the registries, tells connected consumers (health says `NOT_SERVING`), serves what still comes while
+    /// they take notice, then stops accepting (GOAWAY) and lets the calls in flight finish. At the end of `grace` what
+    /// is left is cut. A second call waits for the first one to be done.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.0.shutdown(grace).await;
+    }
+}
+
+impl Inner {
+    /// Moves on to `next` if the instance is in `from`.
+    fn advance(&self, from: Phase, next: Phase) -> bool {
+        self.phase.send_if_modified(|phase| {
+            let may = *phase == from;
+            if may {
+                *phase = next;
+            }
+            may
+        })
+    }
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance")
+            .field("application", &self.0.config.application.name)
+            .field("phase", &*self.0.phase.borrow())
+            .field("exported", &self.exported())
+            .finish_non_exhaustive()
+    }
+}
+
+/// `GreeterClient` for `greet::GreeterClient`.
+fn client_name<C>() -> &'static str {
+    let path = std::any::type_name::<C>();
+    path.rsplit("::").next().unwrap_or(path)
+}
