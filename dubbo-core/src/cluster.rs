@@ -1,7 +1,15 @@
 //! Choosing among providers: directories list them, routers and load balancers narrow the list, clusters try.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    num::NonZeroU64,
+    sync::Arc,
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use smallvec::SmallVec;
 use tokio::sync::watch;
 
@@ -20,6 +28,7 @@ pub trait Cluster: Send + Sync + 'static {
 }
 
 /// Knows the providers of one reference, now.
+#[async_trait]
 pub trait Directory: Send + Sync + 'static {
     /// The providers that may serve `invocation`, routing rules applied.
     ///
@@ -28,14 +37,24 @@ pub trait Directory: Send + Sync + 'static {
     /// There is none; the status says why.
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status>;
 
+    /// All providers, before routing. Empty says nothing about why: [`list`](Self::list) does.
+    fn nodes(&self) -> Arc<[Node]>;
+
     /// The consumer's URL.
     fn consumer_url(&self) -> &Url;
+
+    /// Who names the providers, for messages: `registry memory://local`.
+    fn origin(&self) -> String;
 
     /// Whether any provider is available, as it changes.
     fn availability(&self) -> watch::Receiver<bool>;
 
-    /// Ends its subscription and closes its invokers.
-    fn close(&self);
+    /// Ends its subscription and closes its invokers. Calls after this find no provider.
+    ///
+    /// # Cancel safety
+    ///
+    /// What was begun goes on when the future is dropped; another call waits for the rest.
+    async fn close(&self);
 }
 
 /// Narrows a list of providers for one call. It runs on every call and must not block.
@@ -60,10 +79,34 @@ pub trait LoadBalance: Send + Sync + 'static {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Node {
+    /// Tells it from others.
+    pub id: NodeId,
     /// Takes the calls.
     pub invoker: Arc<dyn Invoker>,
     /// What the provider says about its share of the calls.
     pub weight: NodeWeight,
+}
+
+/// Tells providers apart, whatever list they stand in and however often that list is made anew.
+///
+/// A hash of protocol, host, port, service key and start time (`docs/spec/cluster.md` §1.6): a provider that comes back
+/// after its registry lost it is the same one, and one that was started again is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NodeId(NonZeroU64);
+
+impl NodeId {
+    /// The id of the provider at `url`.
+    pub fn of(url: &Url) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (url.protocol(), url.host(), url.port()).hash(&mut hasher);
+        (url.service_key(), url.param("timestamp")).hash(&mut hasher);
+        Self(NonZeroU64::MIN.saturating_add(hasher.finish()))
+    }
+
+    /// The id as a number, never 0: for a place that an atomic holds.
+    pub fn number(self) -> u64 {
+        self.0.get()
+    }
 }
 
 /// A provider's share of the calls beside others, and how it grows after a start.
@@ -96,12 +139,35 @@ impl NodeWeight {
             warmup,
         }
     }
+
+    /// The share at `now_millis`, in milliseconds since the epoch: it grows from 1 in a straight line while the provider
+    /// warms up (`docs/spec/cluster.md` §3.1). A start in the future counts as one just now.
+    pub fn at(&self, now_millis: u64) -> u32 {
+        let Some(started) = self.started_millis else {
+            return self.base;
+        };
+        let (up, warmup) = (
+            u128::from(now_millis.saturating_sub(started)),
+            self.warmup.as_millis(),
+        );
+        if up >= warmup {
+            return self.base;
+        }
+        let grown = up * u128::from(self.base) / warmup;
+        u32::try_from(grown)
+            .unwrap_or(self.base)
+            .clamp(1.min(self.base), self.base)
+    }
 }
 
 impl Node {
-    /// A provider behind `invoker`.
+    /// A provider behind `invoker`, told apart from others by the invoker's URL.
     pub fn new(invoker: Arc<dyn Invoker>, weight: NodeWeight) -> Self {
-        Self { invoker, weight }
+        Self {
+            id: NodeId::of(invoker.url()),
+            invoker,
+            weight,
+        }
     }
 }
 
@@ -221,5 +287,61 @@ impl fmt::Debug for MethodConfig {
             .field("retries", &self.retries)
             .field("sticky", &self.sticky)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_grows_from_one_in_a_straight_line_and_never_beyond_its_base() {
+        let started = 1_700_000_000_000;
+        let weight = NodeWeight::warming(100, started, Duration::from_mins(10));
+        for (up, want) in [
+            (-1, 1),
+            (0, 1),
+            (1, 1),
+            (6_000, 1),
+            (12_000, 2),
+            (60_000, 10),
+            (300_000, 50),
+            (599_999, 99),
+            (600_000, 100),
+            (i64::MAX, 100),
+        ] {
+            assert_eq!(
+                weight.at(started.saturating_add_signed(up)),
+                want,
+                "{up} ms"
+            );
+        }
+        assert_eq!(NodeWeight::constant(7).at(0), 7);
+        let (none, largest) = (0, u32::MAX);
+        assert_eq!(
+            NodeWeight::warming(none, started, Duration::MAX).at(started),
+            0
+        );
+        assert_eq!(
+            NodeWeight::warming(largest, 0, Duration::ZERO).at(0),
+            largest
+        );
+    }
+
+    #[test]
+    fn a_provider_is_the_same_one_until_it_is_started_again() {
+        let url = |text: &str| text.parse::<Url>().expect(text);
+        let first = NodeId::of(&url("tri://10.0.0.1:1/a.B?timestamp=1&weight=5"));
+        let reweighted = NodeId::of(&url("tri://10.0.0.1:1/a.B?timestamp=1&weight=6"));
+        assert_eq!(first, reweighted);
+        for other in [
+            "tri://10.0.0.1:1/a.B?timestamp=2",
+            "tri://10.0.0.1:2/a.B?timestamp=1",
+            "tri://10.0.0.2:1/a.B?timestamp=1",
+            "dubbo://10.0.0.1:1/a.B?timestamp=1",
+            "tri://10.0.0.1:1/a.B?timestamp=1&group=g",
+        ] {
+            assert_ne!(first, NodeId::of(&url(other)), "{other}");
+        }
     }
 }
