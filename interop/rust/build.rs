@@ -1,0 +1,12 @@
+//! Generates the contract, and what the consumer needs to call services beyond it.
+
+fn main() -> Result<(), dubbo_build::Error> {
+    dubbo_build::configure().compile(
+        &[
+            "../../proto/dubbo/interop/v1/interop.proto",
+            "proto/stranger.proto",
+            "proto/health.proto",
+        ],
+        &["../../proto", "proto"],
+    )
+}

@@ -1,0 +1,45 @@
+//! Serves the contract. Prints `{"event":"ready"}` once it can be called, then what becomes of the calls it holds.
+
+use std::{error::Error, io, process, thread, time::Duration};
+
+use dubbo::{
+    Instance,
+    config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
+};
+use interop::{
+    Arguments,
+    contract::GreeterServer,
+    provider::{Greeter, Notice},
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::of_process(&["port", "until-stdin-ends"])?;
+    let port = arguments.get("port").unwrap_or("20000").parse()?;
+    if arguments.get("until-stdin-ends").is_some() {
+        thread::spawn(|| {
+            // However the input ends, its writer is gone.
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            process::exit(1);
+        });
+    }
+
+    let grouped = ServiceConfig::new().group("g1").version("1.0.0");
+    let instance = Instance::builder()
+        .application("interop-rust-provider")
+        .protocol("tri", ProtocolConfig::tri().port(port))
+        // Without a registry nobody needs time to notice that the provider leaves.
+        .shutdown(
+            ShutdownConfig::new()
+                .step_timeout(Duration::from_secs(10))
+                .consumer_update_wait_time(Duration::ZERO)
+                .offline_request_window_timeout(Duration::ZERO),
+        )
+        .provide(GreeterServer::new(Greeter::plain()))
+        .provide_with(GreeterServer::new(Greeter::grouped()), grouped)
+        .build()?;
+    instance.start().await?;
+    Notice::ready().print();
+    instance.serve().await?;
+    Ok(())
+}

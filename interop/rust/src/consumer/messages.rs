@@ -1,0 +1,2 @@
+//! A message with every kind of field.
+

@@ -1,0 +1,104 @@
+//! What a case came to, and how it is printed.
+
+use std::time::Duration;
+
+use dubbo::Status;
+use prost::Message as _;
+use serde_json::{Value, json};
+
+use crate::contract::FailDetail;
+
+/// What the calls of a case gave, and what ended them.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) got: Value,
+    pub(super) fault: Option<Fault>,
+}
+
+/// An error, with a code if it is one of the protocol's.
+#[derive(Debug)]
+pub(super) struct Fault {
+    code: Option<u32>,
+    message: String,
+    details: Vec<Value>,
+}
+
+/// The line of a case.
+#[derive(Debug)]
+pub struct Report(Value);
+
+impl<T: Into<Value>> From<Result<T, Fault>> for Outcome {
+    fn from(result: Result<T, Fault>) -> Self {
+        match result {
+            Ok(got) => Self {
+                got: got.into(),
+                fault: None,
+            },
+            Err(fault) => Self {
+                got: Value::Null,
+                fault: Some(fault),
+            },
+        }
+    }
+}
+
+impl Fault {
+    /// The error as JSON.
+    pub(super) fn to_json(&self) -> Value {
+        let mut json = json!({"message": self.message});
+        if let Some(code) = self.code {
+            json["code"] = code.into();
+        }
+        if !self.details.is_empty() {
+            json["details"] = self.details.clone().into();
+        }
+        json
+    }
+}
+
+impl From<Status> for Fault {
+    fn from(status: Status) -> Self {
+        let details = status.details().iter().map(|detail| {
+            let name = detail.type_url.rsplit('/').next().unwrap_or_default();
+            let value = match FailDetail::decode(detail.value.clone()) {
+                Ok(message) if name == "dubbo.interop.v1.FailDetail" => json!(message),
+                _ => Value::Null,
+            };
+            json!({"type": name, "value": value})
+        });
+        Self {
+            code: Some(status.code().number()),
+            details: details.collect(),
+            message: status.message().to_owned(),
+        }
+    }
+}
+
+impl From<dubbo::Error> for Fault {
+    fn from(error: dubbo::Error) -> Self {
+        Self {
+            code: None,
+            message: error.to_string(),
+            details: Vec::new(),
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn new(case: &str, outcome: Outcome, took: Duration) -> Self {
+        let mut line = json!({
+            "case": case,
+            "got": outcome.got,
+            "millis": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        });
+        if let Some(fault) = &outcome.fault {
+            line["error"] = fault.to_json();
+        }
+        Self(line)
+    }
+
+    /// Prints it.
+    pub fn print(&self) {
+        println!("{}", self.0);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a consumer sees of a provider that stops.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Target, calls,
+    cases::{GREETER, PATIENT},
+    outcome::Fault,
+    streams,
+};
+
+/// Has a call under way when the provider is told to stop, watches the health of the service and makes one more call
+/// once it is no longer served.
+pub(super) async fn in_flight(target: &Target<'_>) -> Result<Value, Fault> {
+    let mut statuses = streams::watch(target, GREETER).await?;
+    let before = streams::next_status(&mut statuses).await?;
+    let watching = async {
+        let during = streams::next_status(&mut statuses).await?;
+        // The notice may arrive before the provider has stopped to take calls.
+        sleep(Duration::from_millis(300)).await;
+        let late = calls::greet(target, "late").await;
+        Ok::<_, Fault>((during, late))
+    };
+    let sleeping = calls::sleep(target, PATIENT, 2000);
+    let (slept, watched) = tokio::join!(sleeping, watching);
+    let (during, late) = watched?;
+    let mut got = json!({"before": before, "during": during, "slept": slept?});
+    if let Err(fault) = late {
+        got["late"] = fault.to_json();
+    }
+    Ok(got)
+}
+
+/// Calls until the outcome is as wanted, fifteen seconds at most: a dubbo-go provider that stops waits ten seconds for
+/// its watchers to leave.
+pub(super) async fn greet_until(
+    target: &Target<'_>,
+    done: fn(&Result<Value, Fault>) -> bool,
+) -> Result<Value, Fault> {
+    let start = Instant::now();
+    loop {
+        let outcome = calls::greet(target, "dubbo").await;
+        if done(&outcome) || start.elapsed() > Duration::from_secs(15) {
+            return outcome;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
