@@ -23,9 +23,7 @@ impl Arguments {
                 .strip_prefix("--")
                 .map(|rest| rest.split_once('=').unwrap_or((rest, "")))
                 .filter(|(name, _)| known.contains(name))
-                .ok_or_else(|| {
-                    format!("`{argument}` is none of --{}", known.join("=…, --"))
-                })?;
+                .ok_or_else(|| format!("`{argument}` is none of --{}", known.join("=…, --")))?;
             read.0.insert(name.to_owned(), value.to_owned());
         }
         Ok(read)
@@ -44,7 +42,10 @@ mod tests {
     #[test]
     fn names_are_known_and_have_values() {
         let read = |line: &str| {
-            Arguments::read(line.split_whitespace().map(str::to_owned), &["port", "list"])
+            Arguments::read(
+                line.split_whitespace().map(str::to_owned),
+                &["port", "list"],
+            )
         };
         let arguments = read("--port=1 --list").expect("both are known");
         assert_eq!(arguments.get("port"), Some("1"));

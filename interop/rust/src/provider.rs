@@ -103,10 +103,12 @@ impl contract::Greeter for Greeter {
             fail_request::Kind::Status => {
                 let code = Code::from_number(asked.code.unsigned_abs());
                 let status = Status::new(code, asked.message.clone());
-                Err((0..).zip(&asked.details).fold(status, |status, (index, text)| {
-                    let text = text.clone();
-                    status.with_detail(&FailDetail { text, index })
-                }))
+                Err((0..)
+                    .zip(&asked.details)
+                    .fold(status, |status, (index, text)| {
+                        let text = text.clone();
+                        status.with_detail(&FailDetail { text, index })
+                    }))
             }
             fail_request::Kind::Plain => Err(Status::business(&asked.message)),
             fail_request::Kind::Panic => panic!("{}", asked.message),

@@ -90,10 +90,7 @@ pub(super) async fn fail(target: &Target<'_>, request: FailRequest) -> Result<Va
 }
 
 /// Asks for an error that only the end of `timeout` brings.
-pub(super) async fn fail_in_time(
-    target: &Target<'_>,
-    timeout: Duration,
-) -> Result<Value, Fault> {
+pub(super) async fn fail_in_time(target: &Target<'_>, timeout: Duration) -> Result<Value, Fault> {
     let client: GreeterClient = target.refer(|options| options.timeout(timeout)).await?;
     let request = FailRequest {
         kind: Kind::Context.into(),
@@ -116,9 +113,7 @@ pub(super) async fn sleep(
 /// Sleeps a second in a call with options of its own.
 pub(super) async fn sleep_with(
     target: &Target<'_>,
-    options: impl for<'c> FnOnce(
-        Call<'c, Response<SleepResponse>>,
-    ) -> Call<'c, Response<SleepResponse>>,
+    options: impl for<'c> FnOnce(Call<'c, Response<SleepResponse>>) -> Call<'c, Response<SleepResponse>>,
 ) -> Result<Value, Fault> {
     let client = target.greeter().await?;
     let call = target.label(client.sleep(SleepRequest { millis: 1000 }));

@@ -33,7 +33,9 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         }
         "server_stream_many" => streams::last_of(streams::server(target, wanted(2000)).await),
         "server_stream_attachments" => streams::server_trailers(target).await.into(),
-        "client_stream" => streams::client(target, names(&["a", "b", "c"])).await.into(),
+        "client_stream" => streams::client(target, names(&["a", "b", "c"]))
+            .await
+            .into(),
         "client_stream_none" => streams::client(target, names(&[])).await.into(),
         "client_stream_many" => streams::client(target, many()).await.into(),
         "client_stream_attachments" => streams::client_trailers(target).await.into(),
@@ -67,16 +69,16 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "cancel_client_stream" => streams::cancel_client(target).await.into(),
         "cancel_bidi" => streams::cancel_bidi(target).await.into(),
 
-        "unknown_method" => calls::stranger(target, |client, request| {
-            client.no_such_method(request)
-        })
-        .await
-        .into(),
-        "unknown_service" => {
-            calls::greet_as(target, |options| options.interface("dubbo.interop.v1.Nobody"))
+        "unknown_method" => {
+            calls::stranger(target, |client, request| client.no_such_method(request))
                 .await
                 .into()
         }
+        "unknown_service" => calls::greet_as(target, |options| {
+            options.interface("dubbo.interop.v1.Nobody")
+        })
+        .await
+        .into(),
         "method_case_lower" => calls::stranger(target, |client, request| client.greet(request))
             .await
             .into(),

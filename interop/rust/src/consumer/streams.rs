@@ -116,7 +116,10 @@ async fn converse(
     let (feed, requests) = stream::channel(1);
     // The first one before the call: a provider may wait for it before it answers at all.
     let mut feed = send(Some(feed), names.next(), code).await;
-    let mut answers = target.label(client.greet_bidi(requests)).await?.into_message();
+    let mut answers = target
+        .label(client.greet_bidi(requests))
+        .await?
+        .into_message();
     while let Some(answer) = answers.message().await? {
         greetings.push(answer.greeting);
         feed = send(feed, names.next(), code).await;
@@ -184,7 +187,10 @@ pub(super) async fn cancel_bidi(target: &Target<'_>) -> Result<Value, Fault> {
     let client = target.greeter().await?;
     let (feed, requests) = stream::channel(1);
     let feed = send(Some(feed), Some("a".to_owned()), 0).await;
-    let mut answers = target.label(client.greet_bidi(requests)).await?.into_message();
+    let mut answers = target
+        .label(client.greet_bidi(requests))
+        .await?
+        .into_message();
     let first = answers.message().await?.map(|answer| answer.greeting);
     drop(answers);
     // The requests have not ended when the cancellation goes out.
