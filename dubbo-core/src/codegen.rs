@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use ::{bytes, pbjson, pbjson_types, prost, serde};
+pub use ::{bytes, futures_core::Stream, pbjson, pbjson_types, prost, serde};
 
 pub use crate::{
     call::{Call, Client, Stub},

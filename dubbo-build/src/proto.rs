@@ -1,0 +1,126 @@
+//! Reading proto files, without `protoc`.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use miette::{Diagnostic, SourceCode};
+use prost_types::FileDescriptorProto;
+use protox::{
+    Compiler,
+    prost::encoding,
+    prost_reflect::{DynamicMessage, FileDescriptor, ReflectMessage},
+};
+
+use crate::Error;
+
+/// The proto files that were asked for, and what they import.
+pub(crate) struct Protos {
+    compiler: Compiler,
+    /// In an order in which a file comes after what it imports.
+    pub(crate) files: Vec<FileDescriptorProto>,
+}
+
+impl Protos {
+    pub(crate) fn load<P: AsRef<Path>, I: AsRef<Path>>(
+        protos: &[P],
+        includes: &[I],
+    ) -> Result<Self, Error> {
+        let failed = |file: &Path, error| failure(file, includes, &error);
+        let mut compiler = Compiler::new(includes).map_err(|error| failed(Path::new(""), error))?;
+        compiler.include_imports(true).include_source_info(true);
+        for proto in protos {
+            let proto = proto.as_ref();
+            compiler
+                .open_file(proto)
+                .map_err(|error| failed(proto, error))?;
+        }
+        let files = compiler.file_descriptor_set().file;
+        Ok(Self { compiler, files })
+    }
+
+    /// The files on disk that were read.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.compiler.files().filter_map(|file| file.path())
+    }
+
+    /// The encoded `google.protobuf.FileDescriptorSet` of the files called `names` and all that they import, with the
+    /// options that extensions define and without the comments.
+    pub(crate) fn encoded_set(&self, names: &HashSet<&str>) -> Vec<u8> {
+        let pool = self.compiler.descriptor_pool();
+        let mut wanted = HashSet::new();
+        let mut next: Vec<FileDescriptor> = pool
+            .files()
+            .filter(|file| names.contains(file.name()))
+            .collect();
+        while let Some(file) = next.pop() {
+            if wanted.insert(file.name().to_owned()) {
+                next.extend(file.dependencies());
+            }
+        }
+        let mut encoded = Vec::new();
+        for file in pool.files().filter(|file| wanted.contains(file.name())) {
+            encoding::bytes::encode(FILES, &without_comments(&file), &mut encoded);
+        }
+        encoded
+    }
+}
+
+fn without_comments(file: &FileDescriptor) -> Vec<u8> {
+    let encoded = file.encode_to_vec();
+    let descriptor = FileDescriptorProto::default().descriptor();
+    let mut message = DynamicMessage::decode(descriptor, encoded.as_slice())
+        .expect("invariant: what the pool encodes is a FileDescriptorProto");
+    message.clear_field_by_name("source_code_info");
+    protox::prost::Message::encode_to_vec(&message)
+}
+
+fn failure<I: AsRef<Path>>(file: &Path, includes: &[I], error: &protox::Error) -> Error {
+    let searched: Vec<PathBuf> = includes
+        .iter()
+        .map(|include| include.as_ref().to_owned())
+        .collect();
+    let file = file.to_owned();
+    match (error.is_file_not_found(), error.file()) {
+        (true, Some(_)) => Error::ImportNotFound {
+            problem: problems(error),
+            searched,
+        },
+        (true, None) if file.exists() => Error::FileNotIncluded { file, searched },
+        (true, None) => Error::FileNotFound { file, searched },
+        (false, _) => Error::Proto(problems(error)),
+    }
+}
+
+/// One line for each problem, `file:line:column: problem`.
+fn problems(error: &protox::Error) -> String {
+    // The cause of an unreadable file is in the debug form alone.
+    let mut lines = vec![match located(error, error.source_code()) {
+        Some(line) => line,
+        None => format!("{error:?}"),
+    }];
+    let related = error.related().into_iter().flatten();
+    lines.extend(related.map(|other| {
+        let source = other.source_code().or_else(|| error.source_code());
+        located(other, source).unwrap_or_else(|| other.to_string())
+    }));
+    lines.dedup();
+    lines.join("\n")
+}
+
+fn located(problem: &dyn Diagnostic, source: Option<&dyn SourceCode>) -> Option<String> {
+    let label = problem.labels()?.next()?;
+    let place = source?.read_span(label.inner(), 0, 0).ok()?;
+    let help = problem.help().map(|help| format!(" ({help})"));
+    Some(format!(
+        "{}:{}:{}: {problem}{}",
+        place.name()?,
+        place.line() + 1,
+        place.column() + 1,
+        help.unwrap_or_default()
+    ))
+}
+
+/// `FileDescriptorSet.file`.
+const FILES: u32 = 1;
