@@ -13,6 +13,9 @@ use super::{Entry, Location, Map, Node, Path, Problem, ProblemKind, Problems, Sc
 ///   than [`MAX_BYTES`] of text, more than [`MAX_NODES`] values after aliases are resolved (so a few lines cannot
 ///   unfold into gigabytes), nesting beyond [`MAX_DEPTH`].
 ///
+/// JSON is read with one exception: a `\u` escape that is half a character, as JSON writes those beyond `\uffff`, is an
+/// error.
+///
 /// An empty document is a [null](Node::is_null). `None` means that there is no document to go on with; why is in
 /// `problems`, which may hold errors in either case.
 pub fn parse(source: &str, text: &str, problems: &mut Problems) -> Option<Node> {

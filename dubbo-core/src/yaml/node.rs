@@ -109,13 +109,12 @@ impl Map {
 
     /// Adds an entry at the end, or puts it in the place of the one that has the key already.
     pub fn put(&mut self, entry: Entry) {
-        match self.index.get(&entry.key) {
-            Some(&index) => self.entries[index] = entry,
-            None => {
-                self.index.insert(entry.key.clone(), self.entries.len());
-                self.entries.push(entry);
-            }
+        if let Some(&index) = self.index.get(&entry.key) {
+            self.entries[index] = entry;
+            return;
         }
+        self.index.insert(entry.key.clone(), self.entries.len());
+        self.entries.push(entry);
     }
 
     /// The entries in order.

@@ -1,7 +1,7 @@
 use std::fmt;
 
-/// The keys that lead to a value. Prints as `dubbo.provider.services.Greeter.methods[0].name`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// The keys that lead to a value; by default none, for the document itself. Prints as `dubbo.provider.services.Greeter.methods[0].name`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Path(Vec<String>);
 
 impl Path {

@@ -1,6 +1,6 @@
 /// The candidate that was most probably meant by `word`, if any is near enough.
 ///
-/// Near is one slip in a short word and up to three in a long one (a slip being a letter too many, missing, wrong or
+/// Near is one slip in three letters and never more than three (a slip being a letter too many, missing, wrong or
 /// swapped with its neighbour), or a candidate that contains the word as one of its parts, as `request-timeout` does
 /// `timeout`. Case and the choice of `-`, `_` and `.` do not count.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
@@ -9,7 +9,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         return None;
     }
     let letters: Vec<char> = word.chars().collect();
-    let limit = (letters.len() / 3).clamp(1, 3);
+    let limit = (letters.len() / 3).min(3);
     candidates
         .into_iter()
         .filter_map(|candidate| {
@@ -70,6 +70,7 @@ mod tests {
             ("request_timeouts", Some("request-timeout")),
             ("tps_limit_rates", Some("tps.limit.rate")),
             ("pxrx", None),
+            ("pr", None),
             ("metrics", None),
             ("", None),
         ] {

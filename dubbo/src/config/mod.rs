@@ -1,1 +1,58 @@
-//! x
+//! The configuration: dubbo-go's `dubbo.yaml`, the same in code, and one report of all that is wrong with it.
+//!
+//! From weak to strong: [`defaults`], the file, the file of the active profile, the [`Environment`], code. [`load`] takes
+//! the files and the environment; code comes between [`read`] and [`Draft::check`]:
+//!
+//! ```
+//! # use dubbo_core::extension::Extensions;
+//! use dubbo::config::{self, Environment, LoadOptions};
+//!
+//! # let extensions = Extensions::none();
+//! let file = "
+//! dubbo:
+//!   application:
+//!     name: order-center
+//!     version: 1.10
+//! ";
+//! let options = LoadOptions::text("dubbo.yaml", file)
+//!     .environment(Environment::from_iter([("DUBBO_APPLICATION_OWNER", "shop")]));
+//!
+//! let mut draft = config::read(&options)?;
+//! draft.config.application.version = Some("1.11".to_owned());
+//! let loaded = draft.check(&extensions)?;
+//! assert_eq!(loaded.config.application.owner.as_deref(), Some("shop"));
+//! assert_eq!(loaded.warnings, []);
+//! # Ok::<_, config::ConfigErrors>(())
+//! ```
+//!
+//! The keys are those of `docs/spec/config.md` §1, and what they mean is on the fields of [`Config`]. Three things are
+//! stricter than in dubbo-go: an unknown key is an error (a warning under `dubbo.strict: false`), so is a value of the
+//! wrong type, and so is every key whose feature does not exist here. A key that dubbo-go reads nowhere either is accepted
+//! with a warning.
+
+mod check;
+pub mod defaults;
+mod env;
+mod error;
+mod load;
+mod locate;
+mod merge;
+mod model;
+mod placeholder;
+mod resolve;
+
+pub use dubbo_core::yaml::{Location, Problem, ProblemKind};
+
+pub use self::{
+    env::Environment,
+    error::ConfigErrors,
+    load::{Draft, LoadOptions, Loaded, load, read},
+    model::{
+        ApplicationConfig, Config, ConsumerConfig, Layered, LogFormat, LogLevel, LoggerConfig,
+        MethodConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
+        RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TripleConfig,
+    },
+};
+
+#[cfg(test)]
+mod tests;

@@ -127,6 +127,7 @@ fn what_is_not_read_is_refused_with_its_place() {
         ("a: [1", "t.yaml:2:1"),
         ("a: *b", "t.yaml:1:4"),
         ("a: b: c", "t.yaml:1:5"),
+        (r#"{"a": "\ud83d\ude00"}"#, "t.yaml:1:7"),
     ] {
         let message = refusal(text);
         assert!(

@@ -35,14 +35,12 @@ impl Layered for String {
 
 /// Declares a struct of settings: the struct itself, a builder method for each field, and [`Layered`].
 ///
-/// A field is an `Option`, a struct of settings, or a map, declared as `one of: many: BTreeMap<String, V>` where `one`
-/// names the builder method that adds an entry.
+/// A field is an `Option`, a struct of settings, or a map; the builder method of a map adds one entry and is named in
+/// brackets: `services[service]: BTreeMap<String, ServiceConfig>`.
 macro_rules! settings {
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident { $($fields:tt)* }
-    ) => {
-        settings!(@struct [$(#[$meta])*] $name {} $($fields)*);
+    ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        settings!(@layered $(#[$meta])* $name { $($fields)* });
+
         impl $name {
             /// Nothing set.
             pub fn new() -> Self {
@@ -53,11 +51,72 @@ macro_rules! settings {
         }
     };
 
-    // The struct: fields are collected one by one, because a map has two names.
-    (@struct [$($meta:tt)*] $name:ident { $($done:tt)* }) => {
-        $($meta)*
+    (@layered $(#[$meta:meta])* $name:ident {
+        $($(#[$doc:meta])* $field:ident $([$one:ident])? : $type:ty,)*
+    }) => {
+        $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq)]
         #[non_exhaustive]
-        pub struct $name { $($done)* }
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl $crate::config::Layered for $name {
+            fn complete_from(&mut self, weaker: &Self) {
+                $($crate::config::Layered::complete_from(&mut self.$field, &weaker.$field);)*
+            }
+        }
+    };
+
+    (@builder) => {};
+    (@builder $(#[$doc:meta])* $field:ident: Option<String>, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $field(mut self, $field: impl Into<String>) -> Self {
+            self.$field = Some($field.into());
+            self
+        }
+        settings!(@builder $($rest)*);
+    };
+    (@builder $(#[$doc:meta])* $field:ident: Option<Secret>, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $field(mut self, $field: impl Into<Secret>) -> Self {
+            self.$field = Some($field.into());
+            self
+        }
+        settings!(@builder $($rest)*);
+    };
+    (@builder $(#[$doc:meta])* $field:ident: Option<Vec<String>>, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $field(mut self, $field: impl IntoIterator<Item = impl Into<String>>) -> Self {
+            self.$field = Some($field.into_iter().map(Into::into).collect());
+            self
+        }
+        settings!(@builder $($rest)*);
+    };
+    (@builder $(#[$doc:meta])* $field:ident: Option<$type:ty>, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $field(mut self, $field: $type) -> Self {
+            self.$field = Some($field);
+            self
+        }
+        settings!(@builder $($rest)*);
+    };
+    (@builder $(#[$doc:meta])* $field:ident[$one:ident]: BTreeMap<String, $type:ty>, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $one(mut self, key: impl Into<String>, value: impl Into<$type>) -> Self {
+            self.$field.insert(key.into(), value.into());
+            self
+        }
+        settings!(@builder $($rest)*);
+    };
+    (@builder $(#[$doc:meta])* $field:ident: $type:ty, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $field(mut self, $field: $type) -> Self {
+            self.$field = $field;
+            self
+        }
+        settings!(@builder $($rest)*);
     };
 }
+
+pub(super) use settings;

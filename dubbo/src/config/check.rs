@@ -1,0 +1,284 @@
+use std::collections::BTreeMap;
+
+use dubbo_core::{
+    cluster::{Cluster, LoadBalance},
+    extension::{ExtensionError, ExtensionPoint, Extensions},
+    filter::Filter,
+    protocol::Protocol,
+    registry::Registry,
+    service::ServiceKey,
+    url::Url,
+    yaml::{Location, Places, Problem, ProblemKind, Problems, nearest},
+};
+
+use super::{Config, MethodConfig, ReferenceConfig, ServiceConfig};
+
+/// Checks what only the whole configuration can tell, code included.
+pub(super) fn check(
+    config: &Config,
+    places: &Places,
+    extensions: &Extensions,
+    problems: &mut Problems,
+) {
+    let mut check = Check {
+        config,
+        places,
+        extensions,
+        problems,
+    };
+    check.protocols();
+    check.registries();
+    check.provider();
+    check.consumer();
+}
+
+struct Check<'c> {
+    config: &'c Config,
+    places: &'c Places,
+    extensions: &'c Extensions,
+    problems: &'c mut Problems,
+}
+
+impl Check<'_> {
+    fn protocols(&mut self) {
+        let mut by_address = BTreeMap::new();
+        for (id, protocol) in &self.config.protocols {
+            let path = format!("dubbo.protocols.{id}");
+            self.plugin_opt::<dyn Protocol>(&format!("{path}.name"), protocol.name.as_ref());
+            let port = protocol.port_or_default();
+            if port == 0 || protocol.name_or_default().eq_ignore_ascii_case(IN_PROCESS) {
+                continue;
+            }
+            if let Some(other) = by_address.insert((protocol.ip.as_ref(), port), id) {
+                let message = format!("listens on port {port}, as `dubbo.protocols.{other}` does");
+                self.error(ProblemKind::Conflict, &path, "", message);
+            }
+        }
+    }
+
+    fn registries(&mut self) {
+        let mut by_address = BTreeMap::new();
+        for (id, registry) in &self.config.registries {
+            if registry.is_off() {
+                continue;
+            }
+            let path = format!("dubbo.registries.{id}");
+            let address = registry.address.as_deref().unwrap_or_default();
+            let address_path = format!("{path}.address");
+            let Some(plugin) = registry.plugin() else {
+                let message = "needs a `protocol`, or an address such as `nacos://host:port`";
+                self.error(ProblemKind::Missing, &path, "", message);
+                continue;
+            };
+            match (&registry.protocol, registry.scheme()) {
+                (Some(protocol), Some(scheme)) if !protocol.eq_ignore_ascii_case(scheme) => {
+                    let message = format!("says `{scheme}`, but `protocol` is `{protocol}`");
+                    self.error(ProblemKind::Conflict, &address_path, address, message);
+                }
+                (Some(_), _) => self.plugin::<dyn Registry>(&format!("{path}.protocol"), plugin),
+                (None, _) => self.plugin::<dyn Registry>(&address_path, plugin),
+            }
+            if address.contains('?') {
+                let message = "takes no parameters; write them under `params`";
+                self.error(ProblemKind::Type, &address_path, address, message);
+            }
+            let hosts = registry.hosts();
+            if hosts.is_empty() && !plugin.eq_ignore_ascii_case("memory") {
+                self.error(ProblemKind::Missing, &path, "", "needs an `address`");
+            }
+            let key = (
+                plugin.to_ascii_lowercase(),
+                hosts,
+                registry.namespace.as_ref(),
+            );
+            if let Some(other) = by_address.insert(key, id) {
+                let message =
+                    format!("has the same address and namespace as `dubbo.registries.{other}`");
+                self.error(ProblemKind::Conflict, &path, "", message);
+            }
+        }
+    }
+
+    fn provider(&mut self) {
+        let provider = &self.config.provider;
+        self.service("dubbo.provider", &provider.defaults);
+        for (name, service) in &provider.services {
+            self.service(&format!("dubbo.provider.services.{name}"), service);
+        }
+        self.duplicate_services();
+    }
+
+    fn service(&mut self, path: &str, service: &ServiceConfig) {
+        self.filters(path, service.filter.as_ref());
+        self.plugin_opt::<dyn Cluster>(&format!("{path}.cluster"), service.cluster.as_ref());
+        let load_balance = service.loadbalance.as_ref();
+        self.plugin_opt::<dyn LoadBalance>(&format!("{path}.loadbalance"), load_balance);
+        self.methods(path, &service.methods);
+        self.registry_ids(path, service.registry_ids.as_ref());
+        let ids: Vec<&str> = if self.config.protocols.is_empty() {
+            vec![DEFAULT_PROTOCOL_ID]
+        } else {
+            self.config.protocols.keys().map(String::as_str).collect()
+        };
+        self.ids(
+            &format!("{path}.protocol-ids"),
+            "protocol",
+            service.protocol_ids.as_ref(),
+            &ids,
+        );
+    }
+
+    /// Two services of one key would take each other's calls, unless different protocols serve them.
+    fn duplicate_services(&mut self) {
+        let mut seen: Vec<(ServiceKey, Vec<String>, &str)> = Vec::new();
+        for name in self.config.provider.services.keys() {
+            let service = self.config.service_settings(&[name], ServiceConfig::new());
+            let key = ServiceKey::new(service.interface.as_deref().unwrap_or(name))
+                .with_group(service.group.as_deref().unwrap_or_default())
+                .with_version(service.version.as_deref().unwrap_or_default());
+            let protocols = service.protocol_ids.unwrap_or_default();
+            let overlap = |others: &Vec<String>| {
+                protocols.is_empty()
+                    || others.is_empty()
+                    || protocols.iter().any(|protocol| others.contains(protocol))
+            };
+            let twin = seen
+                .iter()
+                .find(|(other, others, _)| *other == key && overlap(others));
+            if let Some((_, _, other)) = twin {
+                let message = format!("serves `{key}`, as `dubbo.provider.services.{other}` does");
+                let path = format!("dubbo.provider.services.{name}");
+                self.error(ProblemKind::Conflict, &path, "", message);
+            }
+            seen.push((key, protocols, name));
+        }
+    }
+
+    fn consumer(&mut self) {
+        let consumer = &self.config.consumer;
+        self.filters("dubbo.consumer", consumer.filter.as_ref());
+        self.plugin_opt::<dyn Protocol>("dubbo.consumer.protocol", consumer.protocol.as_ref());
+        self.registry_ids("dubbo.consumer", consumer.registry_ids.as_ref());
+        for (name, reference) in &consumer.references {
+            self.reference(&format!("dubbo.consumer.references.{name}"), reference);
+        }
+    }
+
+    fn reference(&mut self, path: &str, reference: &ReferenceConfig) {
+        self.filters(path, reference.filter.as_ref());
+        self.plugin_opt::<dyn Protocol>(&format!("{path}.protocol"), reference.protocol.as_ref());
+        self.plugin_opt::<dyn Cluster>(&format!("{path}.cluster"), reference.cluster.as_ref());
+        let load_balance = reference.loadbalance.as_ref();
+        self.plugin_opt::<dyn LoadBalance>(&format!("{path}.loadbalance"), load_balance);
+        self.methods(path, &reference.methods);
+        self.registry_ids(path, reference.registry_ids.as_ref());
+        for url in reference.url.iter().flatten() {
+            self.direct_url(&format!("{path}.url"), url);
+        }
+    }
+
+    fn direct_url(&mut self, path: &str, text: &str) {
+        let url: Url = match text.parse() {
+            Ok(url) => url,
+            Err(error) => return self.error(ProblemKind::Type, path, text, error.to_string()),
+        };
+        let protocol = url.protocol();
+        if protocol.eq_ignore_ascii_case("registry") {
+            let message = "`registry://` is not supported; write the registry under `dubbo.registries` and its id \
+                           under `registry-ids`";
+            return self.error(ProblemKind::Unsupported, path, text, message);
+        }
+        if !protocol.is_empty() {
+            self.plugin::<dyn Protocol>(path, protocol);
+        }
+        if url.port().is_none() && !protocol.eq_ignore_ascii_case(IN_PROCESS) {
+            let message = format!("`{text}` has no port");
+            self.error(ProblemKind::Type, path, text, message);
+        }
+    }
+
+    fn methods(&mut self, path: &str, methods: &BTreeMap<String, MethodConfig>) {
+        for method in methods.values() {
+            let path = format!("{path}.methods");
+            self.plugin_opt::<dyn LoadBalance>(&path, method.loadbalance.as_ref());
+        }
+    }
+
+    fn filters(&mut self, path: &str, filters: Option<&Vec<String>>) {
+        for filter in filters.into_iter().flatten() {
+            let name = filter.strip_prefix('-').unwrap_or(filter);
+            if name != "default" {
+                self.plugin::<dyn Filter>(&format!("{path}.filter"), name);
+            }
+        }
+    }
+
+    fn registry_ids(&mut self, path: &str, ids: Option<&Vec<String>>) {
+        let known: Vec<&str> = self.config.registries.keys().map(String::as_str).collect();
+        self.ids(&format!("{path}.registry-ids"), "registry", ids, &known);
+    }
+
+    fn ids(&mut self, path: &str, kind: &str, ids: Option<&Vec<String>>, known: &[&str]) {
+        for id in ids.into_iter().flatten() {
+            if known.contains(&id.as_str()) {
+                continue;
+            }
+            let message = if known.is_empty() {
+                format!("no {kind} has the id `{id}`; there are none")
+            } else {
+                format!(
+                    "no {kind} has the id `{id}`; there are: {}",
+                    known.join(", ")
+                )
+            };
+            let problem = self.problem(ProblemKind::UnknownName, path, id, message);
+            let suggestion = nearest(id, known.iter().copied());
+            self.problems.error(problem.suggest(suggestion));
+        }
+    }
+
+    fn plugin_opt<T: ?Sized + ExtensionPoint>(&mut self, path: &str, name: Option<&String>) {
+        if let Some(name) = name {
+            self.plugin::<T>(path, name);
+        }
+    }
+
+    fn plugin<T: ?Sized + ExtensionPoint>(&mut self, path: &str, name: &str) {
+        if self.extensions.contains::<T>(name) {
+            return;
+        }
+        let linked = self.extensions.names::<T>();
+        let suggestion = nearest(name, linked.iter().copied());
+        let error = ExtensionError::Unknown {
+            kind: T::KIND,
+            name: name.to_owned(),
+            linked,
+        };
+        let problem = self.problem(ProblemKind::UnknownName, path, name, error.to_string());
+        self.problems.error(problem.suggest(suggestion));
+    }
+
+    fn error(&mut self, kind: ProblemKind, path: &str, value: &str, message: impl Into<String>) {
+        let problem = self.problem(kind, path, value, message);
+        self.problems.error(problem);
+    }
+
+    /// A problem of the value at this path, or of the section if `value` is empty.
+    fn problem(
+        &self,
+        kind: ProblemKind,
+        path: &str,
+        value: &str,
+        message: impl Into<String>,
+    ) -> Problem {
+        let written = self.places.find(path, value).cloned();
+        let at = written.unwrap_or_else(|| Location::named("code"));
+        Problem::new(kind, at, path, message)
+    }
+}
+
+/// The id of the protocol that is there when none is set.
+const DEFAULT_PROTOCOL_ID: &str = "tri";
+
+/// The protocol that has no port.
+const IN_PROCESS: &str = "injvm";

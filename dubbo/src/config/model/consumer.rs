@@ -1,0 +1,151 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use dubbo_core::yaml::{ProblemKind, Section};
+
+use super::{
+    MethodConfig, Serialization, TripleConfig, UNREAD_IN_GO, provider::MAX_COUNT, settings,
+};
+use crate::config::Layered as _;
+
+settings! {
+    /// `dubbo.consumer`: the services that this program calls (`docs/spec/config.md` §1.15).
+    pub struct ConsumerConfig {
+        /// `filter`: the filters around each call of the references that set none. They are added to the built-in chain;
+        /// `-name` takes a filter out, and `default` says where among them the built-in ones stand.
+        filter: Option<Vec<String>>,
+        /// `registry-ids`, by default all: where references that set none look for providers.
+        registry_ids: Option<Vec<String>>,
+        /// `protocol`, by default `tri`: the protocol of references that set none.
+        protocol: Option<String>,
+        /// `request-timeout`, by default 3 s: how long one attempt may take where nothing nearer says so. 0 means no
+        /// limit.
+        request_timeout: Option<Duration>,
+        /// `check`, by default true: whether a reference without a provider is an error at start.
+        check: Option<bool>,
+        /// `max-wait-time-for-service-discovery`, by default 3 s: how long `check` waits for the first provider.
+        max_wait_time_for_service_discovery: Option<Duration>,
+        /// `references`, by name.
+        references[reference]: BTreeMap<String, ReferenceConfig>,
+    }
+}
+
+impl ConsumerConfig {
+    pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
+        s.unsupported_switch("adaptive-service");
+        s.unsupported_switch("mesh-enabled");
+        for key in ["proxy", "filter-conf", "tracing-key"] {
+            s.no_effect(key, UNREAD_IN_GO);
+        }
+        Self {
+            filter: s.list("filter"),
+            registry_ids: s.list("registry-ids"),
+            protocol: s.string("protocol"),
+            request_timeout: s.duration("request-timeout"),
+            check: s.bool("check"),
+            max_wait_time_for_service_discovery: s.duration("max-wait-time-for-service-discovery"),
+            references: s.entries("references", ReferenceConfig::read),
+        }
+    }
+}
+
+settings! {
+    /// `dubbo.consumer.references.<name>`: one service that is called (`docs/spec/config.md` §1.16).
+    pub struct ReferenceConfig {
+        /// `interface`, by default the one of the generated code: the name under which the service is called.
+        interface: Option<String>,
+        /// `url`: call exactly these addresses and ask no registry. `tri://host:port`, or `host:port` for the protocol of
+        /// the reference; in YAML several stand in one text with `;` between them.
+        url: Option<Vec<String>>,
+        /// `filter`, by default that of the consumer.
+        filter: Option<Vec<String>>,
+        /// `protocol`, by default that of the consumer.
+        protocol: Option<String>,
+        /// `registry-ids`, by default those of the consumer.
+        registry_ids: Option<Vec<String>>,
+        /// `cluster`, by default `failover`: what happens when a call fails.
+        cluster: Option<String>,
+        /// `loadbalance`, by default `random`: which provider takes a call.
+        loadbalance: Option<String>,
+        /// `retries`, by default 2: attempts after the first.
+        retries: Option<u32>,
+        /// `group`, by default that of the application.
+        group: Option<String>,
+        /// `version`, by default that of the application.
+        version: Option<String>,
+        /// `serialization`, by default protobuf.
+        serialization: Option<Serialization>,
+        /// `params`: further URL parameters. The settings here win over them.
+        params[param]: BTreeMap<String, String>,
+        /// `sticky`, by default false: stay with the provider of the last call for as long as it is there.
+        sticky: Option<bool>,
+        /// `timeout`, by default `consumer.request-timeout`: how long one attempt may take. 0 means no limit.
+        timeout: Option<Duration>,
+        /// `check`, by default that of the consumer: whether it is an error at start that there is no provider.
+        check: Option<bool>,
+        /// `methods`, by name: what is different for single methods.
+        methods[method]: BTreeMap<String, MethodConfig>,
+        /// `protocol_config.triple`: the settings of this reference's connections.
+        triple: TripleConfig,
+    }
+}
+
+impl ReferenceConfig {
+    fn read(s: &mut Section<'_, '_>) -> Self {
+        for key in ["provided_by", "generic", "force.tag", "mesh-provider-port"] {
+            s.unsupported(key);
+        }
+        s.unsupported_switch("async");
+        s.no_effect("tracing-key", UNREAD_IN_GO);
+        let (protocol, mut triple) = read_protocol(s);
+        s.deprecated(
+            "keep-alive-interval",
+            "protocol_config.triple.keep-alive-interval",
+        );
+        s.deprecated(
+            "keep-alive-timeout",
+            "protocol_config.triple.keep-alive-timeout",
+        );
+        triple.complete_from(&TripleConfig {
+            keep_alive_interval: s.duration("keep-alive-interval"),
+            keep_alive_timeout: s.duration("keep-alive-timeout"),
+            ..TripleConfig::default()
+        });
+        Self {
+            interface: s.string("interface"),
+            url: s.list_by("url", ';'),
+            filter: s.list("filter"),
+            protocol,
+            registry_ids: s.list("registry-ids"),
+            cluster: s.string("cluster"),
+            loadbalance: s.string("loadbalance"),
+            retries: s.integer("retries", 0..=MAX_COUNT),
+            group: s.string("group"),
+            version: s.string("version"),
+            serialization: Serialization::read(s),
+            params: s.texts("params"),
+            sticky: s.bool("sticky"),
+            timeout: s.duration("timeout"),
+            check: s.bool("check"),
+            methods: MethodConfig::read_all(s, MethodConfig::read_consumer),
+            triple,
+        }
+    }
+}
+
+/// The protocol may be named in two places, which must agree.
+fn read_protocol(s: &mut Section<'_, '_>) -> (Option<String>, TripleConfig) {
+    let protocol = s.string("protocol");
+    s.section("protocol_config", |inner| {
+        let name = inner.string("name");
+        if let (Some(outer), Some(name)) = (&protocol, &name)
+            && !outer.eq_ignore_ascii_case(name)
+        {
+            let message = format!("`{name}`, but the reference's `protocol` is `{outer}`");
+            inner.error("name", ProblemKind::Conflict, message);
+        }
+        (
+            protocol.or(name),
+            inner.section("triple", TripleConfig::read_client),
+        )
+    })
+}

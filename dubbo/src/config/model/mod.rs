@@ -1,0 +1,110 @@
+//! The settings as types: one struct a section, spelled as `docs/spec/config.md` §1 spells its keys.
+
+mod application;
+mod consumer;
+mod logger;
+mod protocol;
+mod provider;
+mod registry;
+mod secret;
+mod settings;
+mod shutdown;
+
+use std::collections::BTreeMap;
+
+use dubbo_core::yaml::{Node, Section};
+
+use self::settings::settings;
+pub use self::{
+    application::ApplicationConfig,
+    consumer::{ConsumerConfig, ReferenceConfig},
+    logger::{LogFormat, LogLevel, LoggerConfig},
+    protocol::{ProtocolConfig, TripleConfig},
+    provider::{MethodConfig, ProviderConfig, Serialization, ServiceConfig},
+    registry::{RegistryConfig, RegistryType},
+    secret::Secret,
+    settings::Layered,
+    shutdown::ShutdownConfig,
+};
+
+settings! {
+    /// Everything that is set under `dubbo`.
+    ///
+    /// What is not set is `None` or empty and means what [`defaults`](crate::config::defaults) says. Each field can be set
+    /// by the method of its name, so a configuration is written in code as it is in YAML:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use dubbo::config::{ApplicationConfig, Config, ConsumerConfig, ProtocolConfig, ReferenceConfig};
+    ///
+    /// let config = Config::new()
+    ///     .application(ApplicationConfig::new().name("order-center"))
+    ///     .protocol("tri", ProtocolConfig::tri().port(20_000))
+    ///     .consumer(
+    ///         ConsumerConfig::new()
+    ///             .request_timeout(Duration::from_secs(2))
+    ///             .reference("Users", ReferenceConfig::new().interface("shop.UserService").retries(0)),
+    ///     );
+    /// assert_eq!(config.consumer.references["Users"].retries, Some(0));
+    /// ```
+    pub struct Config {
+        /// `application`: what this program is called.
+        application: ApplicationConfig,
+        /// `protocols`, by id: what this program serves. None means one: `tri` on its default port.
+        protocols[protocol]: BTreeMap<String, ProtocolConfig>,
+        /// `registries`, by id: where providers and consumers find each other. None means that nothing is registered.
+        registries[registry]: BTreeMap<String, RegistryConfig>,
+        /// `provider`: the services of this program.
+        provider: ProviderConfig,
+        /// `consumer`: the services that this program calls.
+        consumer: ConsumerConfig,
+        /// `shutdown`: how this program ends.
+        shutdown: ShutdownConfig,
+        /// `logger`: what is logged, and how.
+        logger: LoggerConfig,
+        /// `custom`: settings of the program itself, of any shape. Nothing here reads them; placeholders can name them.
+        custom: Option<Node>,
+        /// `strict`, by default true: whether an unknown key and a placeholder without a value are errors. If false they
+        /// are warnings.
+        strict: Option<bool>,
+    }
+}
+
+impl Config {
+    /// Reads the section `dubbo`.
+    pub(crate) fn read(s: &mut Section<'_, '_>) -> Self {
+        for key in [
+            "config-center",
+            "metadata-report",
+            "router",
+            "metrics",
+            "otel",
+            "tls_config",
+        ] {
+            s.unsupported(key);
+        }
+        s.no_effect(
+            "tracing",
+            "dubbo-go does not read these OpenTracing settings either",
+        );
+        s.no_effect("event-dispatcher-type", UNREAD_IN_GO);
+        s.no_effect("cache_file", UNREAD_IN_GO);
+        s.section("profiles", |profiles| {
+            profiles.string("active");
+        });
+        Self {
+            application: s.section("application", ApplicationConfig::read),
+            protocols: s.entries("protocols", ProtocolConfig::read),
+            registries: s.entries("registries", RegistryConfig::read),
+            provider: s.section("provider", ProviderConfig::read),
+            consumer: s.section("consumer", ConsumerConfig::read),
+            shutdown: s.section("shutdown", ShutdownConfig::read),
+            logger: s.section("logger", LoggerConfig::read),
+            custom: s.node("custom").map(std::borrow::Cow::into_owned),
+            strict: s.bool("strict"),
+        }
+    }
+}
+
+/// Why a key that dubbo-go knows and never reads has no effect here.
+const UNREAD_IN_GO: &str = "dubbo-go does not read it either";

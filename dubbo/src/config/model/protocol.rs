@@ -1,0 +1,121 @@
+use std::time::Duration;
+
+use dubbo_core::yaml::Section;
+
+use super::settings;
+use crate::config::{Layered as _, defaults};
+
+settings! {
+    /// `dubbo.protocols.<id>`: one protocol that this program serves (`docs/spec/config.md` §1.9).
+    pub struct ProtocolConfig {
+        /// `name`, by default `tri`: the protocol's plugin.
+        name: Option<String>,
+        /// `ip`, by default all addresses: the address to listen on, published as it is.
+        ip: Option<String>,
+        /// `port`: the port to listen on. 0 is any free one; YAML may say so with `-1` or `""` too. By default 50051, and
+        /// 20880 for the protocol `dubbo`.
+        port: Option<u16>,
+        /// `triple`: the settings of the protocol `tri`.
+        triple: TripleConfig,
+    }
+}
+
+impl ProtocolConfig {
+    /// The protocol `tri`: Triple and gRPC.
+    pub fn tri() -> Self {
+        Self::new().name("tri")
+    }
+
+    /// The plugin's name, the default applied.
+    pub fn name_or_default(&self) -> &str {
+        self.name.as_deref().unwrap_or(defaults::PROTOCOL)
+    }
+
+    /// The port to listen on, the default applied; 0 is any free one.
+    pub fn port_or_default(&self) -> u16 {
+        self.port.unwrap_or_else(|| {
+            if self.name_or_default().eq_ignore_ascii_case("dubbo") {
+                defaults::PORT_DUBBO
+            } else {
+                defaults::PORT_TRIPLE
+            }
+        })
+    }
+
+    pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
+        s.unsupported("params");
+        let mut triple = s.section("triple", TripleConfig::read);
+        s.deprecated(
+            "max-server-send-msg-size",
+            "triple.max-server-send-msg-size",
+        );
+        s.deprecated(
+            "max-server-recv-msg-size",
+            "triple.max-server-recv-msg-size",
+        );
+        triple.complete_from(&TripleConfig {
+            max_server_send_msg_size: s.size("max-server-send-msg-size"),
+            max_server_recv_msg_size: s.size("max-server-recv-msg-size"),
+            ..TripleConfig::default()
+        });
+        Self {
+            name: s.string("name"),
+            ip: s.string("ip"),
+            port: s.parse(
+                "port",
+                "a port from 0 to 65535, or -1 for any free one",
+                |text| match text {
+                    "" | "-1" => Some(0),
+                    port => port.parse().ok(),
+                },
+            ),
+            triple,
+        }
+    }
+}
+
+settings! {
+    /// `triple`, of a protocol and of a reference's `protocol_config`: the settings of the protocol `tri`.
+    pub struct TripleConfig {
+        /// `max-server-send-msg-size`, in bytes, by default 2 GiB less one: the largest message a server sends.
+        max_server_send_msg_size: Option<u64>,
+        /// `max-server-recv-msg-size`, in bytes, by default 4 MiB: the largest message a server takes. A larger one is
+        /// refused before it is read.
+        max_server_recv_msg_size: Option<u64>,
+        /// `keep-alive-interval`, by default 10 s: how long a connection may be silent before it is probed. 0 does not
+        /// probe.
+        keep_alive_interval: Option<Duration>,
+        /// `keep-alive-timeout`, by default 20 s: how long the answer to a probe may take before the connection is given
+        /// up.
+        keep_alive_timeout: Option<Duration>,
+    }
+}
+
+impl TripleConfig {
+    fn read(s: &mut Section<'_, '_>) -> Self {
+        Self {
+            max_server_send_msg_size: s.size("max-server-send-msg-size"),
+            max_server_recv_msg_size: s.size("max-server-recv-msg-size"),
+            ..Self::read_common(s)
+        }
+    }
+
+    /// Reads what a client can use.
+    pub(super) fn read_client(s: &mut Section<'_, '_>) -> Self {
+        let why = "it limits a server; write it under `dubbo.protocols`";
+        s.no_effect("max-server-send-msg-size", why);
+        s.no_effect("max-server-recv-msg-size", why);
+        Self::read_common(s)
+    }
+
+    fn read_common(s: &mut Section<'_, '_>) -> Self {
+        for key in ["http3", "cors", "openapi"] {
+            s.unsupported(key);
+        }
+        Self {
+            keep_alive_interval: s.duration("keep-alive-interval"),
+            keep_alive_timeout: s.duration("keep-alive-timeout"),
+            ..Self::default()
+        }
+    }
+}

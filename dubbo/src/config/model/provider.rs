@@ -1,0 +1,213 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use dubbo_core::yaml::{ProblemKind, Section};
+
+use super::{UNREAD_IN_GO, settings};
+
+settings! {
+    /// `dubbo.provider`: the services of this program (`docs/spec/config.md` §1.13).
+    pub struct ProviderConfig {
+        /// What applies to every service that does not set it itself: any key of a service but `interface`, written
+        /// directly under `provider`.
+        defaults: ServiceConfig,
+        /// `services`, by name.
+        services[service]: BTreeMap<String, ServiceConfig>,
+    }
+}
+
+impl ProviderConfig {
+    pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
+        s.unsupported_switch("adaptive-service");
+        s.unsupported_switch("adaptive-service-verbose");
+        for key in ["register", "proxy", "filter_conf", "config_type"] {
+            s.no_effect(key, UNREAD_IN_GO);
+        }
+        Self {
+            defaults: ServiceConfig::read_common(s),
+            services: s.entries("services", ServiceConfig::read),
+        }
+    }
+}
+
+settings! {
+    /// `dubbo.provider.services.<name>`: one service (`docs/spec/config.md` §1.14).
+    pub struct ServiceConfig {
+        /// `interface`, by default the one of the generated code: the name under which the service is called.
+        interface: Option<String>,
+        /// `filter`: the filters around each call, in order. They replace the built-in chain, unless one of them is
+        /// `default`, which stands for it; `-name` takes a filter out.
+        filter: Option<Vec<String>>,
+        /// `registry-ids`, by default all: where the service is registered. An empty list is all of them, too.
+        registry_ids: Option<Vec<String>>,
+        /// `protocol-ids`, by default all: which protocols serve it. An empty list is all of them, too.
+        protocol_ids: Option<Vec<String>>,
+        /// `group`, by default that of the application.
+        group: Option<String>,
+        /// `version`, by default that of the application.
+        version: Option<String>,
+        /// `cluster`: a hint for consumers that set none.
+        cluster: Option<String>,
+        /// `loadbalance`: a hint for consumers that set none.
+        loadbalance: Option<String>,
+        /// `retries`: attempts after the first; a hint for consumers that set none.
+        retries: Option<u32>,
+        /// `serialization`, by default protobuf.
+        serialization: Option<Serialization>,
+        /// `params`: further URL parameters. The settings here win over them.
+        params[param]: BTreeMap<String, String>,
+        /// `not_register`, by default false: serve it and tell no registry.
+        not_register: Option<bool>,
+        /// `tag`, published as `dubbo.tag`: routers send calls with the same tag here.
+        tag: Option<String>,
+        /// `weight`, by default 100 and then not published: the share of calls the service wants.
+        weight: Option<u32>,
+        /// `warmup`, by default 10 min: how long after its start the service takes less than its share. A bare number
+        /// counts seconds, as in dubbo-go.
+        warmup: Option<Duration>,
+        /// `methods`, by name: what is different for single methods.
+        methods[method]: BTreeMap<String, MethodConfig>,
+    }
+}
+
+impl ServiceConfig {
+    fn read(s: &mut Section<'_, '_>) -> Self {
+        Self {
+            interface: s.string("interface"),
+            ..Self::read_common(s)
+        }
+    }
+
+    fn read_common(s: &mut Section<'_, '_>) -> Self {
+        for key in ["token", "accesslog", "auth", "param.sign"] {
+            s.unsupported(key);
+        }
+        refuse_limits(s);
+        for key in ["tps.limiter", "tps.limit.rejected.handler"] {
+            s.unsupported(key);
+        }
+        s.no_effect("tracing-key", UNREAD_IN_GO);
+        Self {
+            interface: None,
+            filter: s.list("filter"),
+            registry_ids: s.list("registry-ids"),
+            protocol_ids: s.list("protocol-ids"),
+            group: s.string("group"),
+            version: s.string("version"),
+            cluster: s.string("cluster"),
+            loadbalance: s.string("loadbalance"),
+            retries: s.integer("retries", 0..=MAX_COUNT),
+            serialization: Serialization::read(s),
+            params: s.texts("params"),
+            not_register: s.bool("not_register"),
+            tag: s.string("tag"),
+            weight: s.integer("weight", 0..=MAX_COUNT),
+            warmup: s.duration_in_seconds("warmup"),
+            methods: MethodConfig::read_all(s, MethodConfig::read),
+        }
+    }
+}
+
+settings! {
+    /// One item of `methods`: what is different for one method of a service or a reference.
+    pub struct MethodConfig {
+        /// `timeout`: how long one attempt may take; a provider's value is a hint for consumers that set none. 0 means no
+        /// limit.
+        timeout: Option<Duration>,
+        /// `retries`: attempts after the first; a provider's value is a hint.
+        retries: Option<u32>,
+        /// `loadbalance`; a provider's value is a hint.
+        loadbalance: Option<String>,
+        /// `sticky`, by default false: stay with the provider of the last call for as long as it is there.
+        sticky: Option<bool>,
+        /// `weight`: the share of this method's calls that a provider wants. A consumer has no use for it.
+        weight: Option<u32>,
+    }
+}
+
+impl MethodConfig {
+    /// Reads `methods`, a list whose items have a `name` each.
+    pub(super) fn read_all(
+        s: &mut Section<'_, '_>,
+        read: fn(&mut Section<'_, '_>) -> Self,
+    ) -> BTreeMap<String, Self> {
+        let mut methods = BTreeMap::new();
+        s.items("methods", |item| {
+            let method = read(item);
+            match item.string("name") {
+                None => item.error("name", ProblemKind::Missing, "required: the method's name"),
+                Some(name) if methods.contains_key(&name) => {
+                    let message = format!("a second entry for the method `{name}`");
+                    item.error("name", ProblemKind::Duplicate, message);
+                }
+                Some(name) => drop(methods.insert(name, method)),
+            }
+        });
+        methods
+    }
+
+    fn read(s: &mut Section<'_, '_>) -> Self {
+        refuse_limits(s);
+        Self {
+            weight: s.integer("weight", 0..=MAX_COUNT),
+            ..Self::read_common(s)
+        }
+    }
+
+    /// Reads what a consumer can use.
+    pub(super) fn read_consumer(s: &mut Section<'_, '_>) -> Self {
+        refuse_limits(s);
+        s.no_effect("weight", "a weight is the provider's to set");
+        Self::read_common(s)
+    }
+
+    fn read_common(s: &mut Section<'_, '_>) -> Self {
+        Self {
+            timeout: s.duration("timeout"),
+            retries: s.integer("retries", 0..=MAX_COUNT),
+            loadbalance: s.string("loadbalance"),
+            sticky: s.bool("sticky"),
+            weight: None,
+        }
+    }
+}
+
+/// How the arguments and the result of a call are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Serialization {
+    /// `protobuf`.
+    Protobuf,
+}
+
+impl Serialization {
+    pub(super) fn read(s: &mut Section<'_, '_>) -> Option<Self> {
+        let name = s.string("serialization")?;
+        match name.to_ascii_lowercase().as_str() {
+            "protobuf" => return Some(Self::Protobuf),
+            "hessian2" | "json" | "msgpack" => {
+                let message = format!("`{name}` is not supported yet; `protobuf` is");
+                s.error("serialization", ProblemKind::Unsupported, message);
+            }
+            _ => {
+                let message = format!("expected `protobuf`, found `{name}`");
+                s.error("serialization", ProblemKind::Type, message);
+            }
+        }
+        None
+    }
+}
+
+fn refuse_limits(s: &mut Section<'_, '_>) {
+    for key in [
+        "tps.limit.interval",
+        "tps.limit.rate",
+        "tps.limit.strategy",
+        "execute.limit",
+        "execute.limit.rejected.handler",
+    ] {
+        s.unsupported(key);
+    }
+}
+
+/// The largest number that the other implementations can read, too.
+pub(super) const MAX_COUNT: u32 = i32::MAX.unsigned_abs();

@@ -1,0 +1,339 @@
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn every_key_sets_what_its_builder_method_sets() {
+    let want = Config::new()
+        .application(
+            ApplicationConfig::new()
+                .name("order-center")
+                .organization("acme")
+                .module("orders")
+                .owner("ann")
+                .environment("cn")
+                .group("g0")
+                .version("1.10")
+                .tag("gray"),
+        )
+        .protocol(
+            "tri",
+            ProtocolConfig::tri().ip("127.0.0.1").port(20_000).triple(
+                TripleConfig::new()
+                    .max_server_send_msg_size(8_000_000)
+                    .max_server_recv_msg_size(16 << 20)
+                    .keep_alive_interval(ms(15_000))
+                    .keep_alive_timeout(ms(5_000)),
+            ),
+        )
+        .protocol("inside", ProtocolConfig::new().name("injvm").port(0))
+        .registry(
+            "local",
+            RegistryConfig::memory()
+                .address("memory://cell-a, cell-b")
+                .timeout(ms(2_000))
+                .group("g")
+                .namespace("dev")
+                .username("u")
+                .password("p")
+                .param("k", "v")
+                .param("n", "1.10")
+                .registry_type(RegistryType::Interface),
+        )
+        .provider(provider())
+        .consumer(consumer())
+        .shutdown(
+            ShutdownConfig::new()
+                .timeout(ms(10_000))
+                .step_timeout(Duration::ZERO)
+                .notify_timeout(ms(1_000))
+                .consumer_update_wait_time(Duration::ZERO)
+                .offline_request_window_timeout(ms(2_000))
+                .internal_signal(false),
+        )
+        .logger(
+            LoggerConfig::new()
+                .level(LogLevel::Warn)
+                .format(LogFormat::Json),
+        )
+        .strict(true);
+    assert_eq!(config(EVERY_KEY), want);
+}
+
+fn provider() -> ProviderConfig {
+    ProviderConfig::new()
+        .defaults(
+            ServiceConfig::new()
+                .filter(["default", "audit"])
+                .registry_ids(["local"])
+                .protocol_ids(["tri"])
+                .loadbalance("roundrobin"),
+        )
+        .service(
+            "Orders",
+            ServiceConfig::new()
+                .interface("shop.OrderService")
+                .filter(["echo", "-audit"])
+                .registry_ids(["local"])
+                .protocol_ids(["tri", "inside"])
+                .group("no")
+                .version("2.0")
+                .cluster("failfast")
+                .loadbalance("random")
+                .retries(0)
+                .serialization(Serialization::Protobuf)
+                .param("p", "q")
+                .not_register(true)
+                .tag("blue")
+                .weight(0)
+                .warmup(ms(60_000))
+                .method(
+                    "Create",
+                    MethodConfig::new()
+                        .retries(0)
+                        .loadbalance("random")
+                        .timeout(ms(200))
+                        .weight(5)
+                        .sticky(true),
+                ),
+        )
+}
+
+fn consumer() -> ConsumerConfig {
+    ConsumerConfig::new()
+        .filter(["audit"])
+        .registry_ids(["local"])
+        .protocol("tri")
+        .request_timeout(ms(2_000))
+        .check(false)
+        .max_wait_time_for_service_discovery(ms(1_000))
+        .reference(
+            "Users",
+            ReferenceConfig::new()
+                .interface("shop.UserService")
+                .url(["tri://10.0.0.1:20000", "10.0.0.2:20000"])
+                .filter(["echo"])
+                .protocol("tri")
+                .registry_ids(["local"])
+                .cluster("failover")
+                .loadbalance("random")
+                .retries(1)
+                .group("g1")
+                .version("007")
+                .serialization(Serialization::Protobuf)
+                .param("a", "b")
+                .sticky(true)
+                .timeout(ms(800))
+                .check(true)
+                .method("Get", MethodConfig::new().timeout(Duration::ZERO))
+                .triple(
+                    TripleConfig::new()
+                        .keep_alive_interval(ms(1_000))
+                        .keep_alive_timeout(ms(2_000)),
+                ),
+        )
+}
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+const EVERY_KEY: &str = "
+dubbo:
+  application:
+    name: order-center
+    organization: acme
+    module: orders
+    owner: ann
+    environment: cn
+    group: g0
+    version: 1.10
+    tag: gray
+  protocols:
+    tri:
+      name: tri
+      ip: 127.0.0.1
+      port: 20000
+      triple:
+        max-server-send-msg-size: 8mb
+        max-server-recv-msg-size: 16mib
+        keep-alive-interval: 15s
+        keep-alive-timeout: 5000
+    inside: {name: injvm, port: -1}
+  registries:
+    local:
+      protocol: memory
+      address: memory://cell-a, cell-b
+      timeout: 2s
+      group: g
+      namespace: dev
+      username: u
+      password: p
+      params: {k: v, n: 1.10}
+      registry-type: interface
+  provider:
+    filter: default,audit
+    registry-ids: [local]
+    protocol-ids: tri
+    loadbalance: roundrobin
+    services:
+      Orders:
+        interface: shop.OrderService
+        filter: [echo, -audit]
+        registry-ids: local
+        protocol-ids: [tri, inside]
+        group: no
+        version: 2.0
+        cluster: failfast
+        loadbalance: random
+        retries: 0
+        serialization: protobuf
+        params: {p: q}
+        not_register: true
+        tag: blue
+        weight: 0
+        warmup: 60
+        methods:
+          - {name: Create, retries: 0, loadbalance: random, timeout: 200ms, weight: 5, sticky: true}
+  consumer:
+    filter: audit
+    registry-ids: [local]
+    protocol: tri
+    request-timeout: 2s
+    check: false
+    max-wait-time-for-service-discovery: 1s
+    references:
+      Users:
+        interface: shop.UserService
+        url: tri://10.0.0.1:20000; 10.0.0.2:20000
+        filter: echo
+        protocol: tri
+        registry-ids: [local]
+        cluster: failover
+        loadbalance: random
+        retries: 1
+        group: g1
+        version: 007
+        serialization: protobuf
+        params: {a: b}
+        sticky: true
+        timeout: 800
+        check: true
+        methods: [{name: Get, timeout: 0}]
+        protocol_config: {triple: {keep-alive-interval: 1s, keep-alive-timeout: 2s}}
+  shutdown:
+    timeout: 10s
+    step-timeout: -1s
+    notify-timeout: 1s
+    consumer-update-wait-time: 0s
+    offline-request-window-timeout: 2s
+    internal-signal: false
+  logger: {level: WARN, format: json, appender: console}
+  strict: true
+";
+
+#[test]
+fn nothing_set_is_nothing_read() {
+    for text in [
+        "",
+        "dubbo:",
+        "dubbo: {}",
+        "dubbo: {application: , protocols: , provider: {services: }}",
+    ] {
+        assert_eq!(config(text), Config::new(), "{text:?}");
+    }
+    assert_eq!(ProtocolConfig::new().name_or_default(), "tri");
+    assert_eq!(ProtocolConfig::new().port_or_default(), 50_051);
+    assert_eq!(
+        ProtocolConfig::new().name("dubbo").port_or_default(),
+        20_880
+    );
+}
+
+#[test]
+fn custom_settings_are_the_programs_own() {
+    let config = config("dubbo: {custom: {config-map: {limits: [1, 2]}}}");
+    let custom = config.custom.expect("what was written");
+    let map = custom.as_map().and_then(|custom| custom.get("config-map"));
+    let limits = map
+        .and_then(|map| map.value.as_map())
+        .and_then(|map| map.get("limits"));
+    assert_eq!(limits.expect("the list").value.kind(), "a list");
+}
+
+#[test]
+fn any_free_port_has_three_spellings() {
+    for port in ["0", "-1", "''"] {
+        let text = format!("dubbo: {{protocols: {{tri: {{port: {port}}}}}}}");
+        assert_eq!(config(&text).protocols["tri"].port, Some(0), "{port}");
+    }
+}
+
+#[test]
+fn a_registry_is_named_by_its_protocol_or_its_address() {
+    for (registry, plugin, hosts, off) in [
+        (RegistryConfig::memory(), Some("memory"), &[][..], false),
+        (
+            RegistryConfig::at("nacos://h:8848"),
+            Some("nacos"),
+            &["h:8848"],
+            false,
+        ),
+        (
+            RegistryConfig::at("10.0.0.1:8848, 10.0.0.2:8848").protocol("nacos"),
+            Some("nacos"),
+            &["10.0.0.1:8848", "10.0.0.2:8848"],
+            false,
+        ),
+        (
+            RegistryConfig::at("N/A").protocol("nacos"),
+            Some("nacos"),
+            &["N/A"],
+            true,
+        ),
+        (RegistryConfig::at(" "), None, &[], true),
+        (RegistryConfig::at("h:8848"), None, &["h:8848"], false),
+    ] {
+        assert_eq!(registry.plugin(), plugin, "{registry:?}");
+        assert_eq!(registry.hosts(), hosts, "{registry:?}");
+        assert_eq!(registry.is_off(), off, "{registry:?}");
+    }
+}
+
+#[test]
+fn a_password_is_never_printed() {
+    let registry = RegistryConfig::memory().username("ann").password("s3cret");
+    assert!(!format!("{registry:?}").contains("s3cret"), "{registry:?}");
+    assert_eq!(registry.password.expect("set").expose(), "s3cret");
+}
+
+#[test]
+fn the_stronger_layer_wins_field_by_field() {
+    let mut code = Config::new()
+        .application(ApplicationConfig::new().name("code"))
+        .consumer(
+            ConsumerConfig::new()
+                .reference("Users", ReferenceConfig::new().retries(0).url([""; 0])),
+        );
+    code.complete_from(&config(
+        "
+dubbo:
+  application: {name: file, owner: ann}
+  consumer:
+    references:
+      Users: {retries: 3, group: g, url: 'h:1', methods: [{name: Get, sticky: true}]}
+      Other: {retries: 4}
+",
+    ));
+    let want = config(
+        "
+dubbo:
+  application: {name: code, owner: ann}
+  consumer:
+    references:
+      Users: {retries: 0, group: g, url: '', methods: [{name: Get, sticky: true}]}
+      Other: {retries: 4}
+",
+    );
+    assert_eq!(code, want);
+}

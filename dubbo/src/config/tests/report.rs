@@ -1,0 +1,254 @@
+use super::*;
+
+/// `docs/spec/config.md` §1.23: what is not named here is accepted.
+#[test]
+fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet() {
+    let want = r#"
+t.yaml:3:54: dubbo.application.metadata-type: `remote` is not supported yet; `local` is
+t.yaml:5:21: dubbo.registries.hz.protocol: no registry is called `nacos`; linked: ["memory"]
+t.yaml:5:104: dubbo.registries.hz.zone: not supported yet
+t.yaml:5:114: dubbo.registries.hz.preferred: not supported yet; leave it out or set it to `false`
+t.yaml:6:20: dubbo.registries.sh.address: no registry is called `zookeeper`; linked: ["memory"]
+t.yaml:6:63: dubbo.registries.sh.registry-type: `all` is not supported yet; `interface` is
+t.yaml:7:3: dubbo.config-center: not supported yet
+t.yaml:9:79: dubbo.protocols.tri.triple.openapi: not supported yet
+t.yaml:10:20: dubbo.protocols.dubbo.name: no protocol is called `dubbo`; linked: ["injvm", "tri"]
+t.yaml:10:40: dubbo.protocols.dubbo.params: not supported yet
+t.yaml:17:9: dubbo.provider.services.OrderServer.tps.limiter: not supported yet
+t.yaml:18:9: dubbo.provider.services.OrderServer.tps.limit.interval: not supported yet
+t.yaml:19:9: dubbo.provider.services.OrderServer.tps.limit.rate: not supported yet
+t.yaml:20:47: dubbo.provider.services.OrderServer.methods[0].tps.limit.rate: not supported yet
+t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: no load balance is called `leastactive`; linked: ["random", "roundrobin"]
+t.yaml:25:3: dubbo.metrics: not supported yet
+t.yaml:26:3: dubbo.otel: not supported yet
+t.yaml:27:27: dubbo.logger.appender: `file` is not supported yet; `console` is
+t.yaml:29:3: dubbo.tls_config: not supported yet
+warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
+"#;
+    assert_eq!(report(include_str!("sample.yaml")), want.trim_start());
+}
+
+#[test]
+fn one_report_names_every_problem_with_its_place_and_a_suggestion() {
+    let text = "\
+dubbo:
+  aplication: {name: x}
+  application: {nmae: x, version: [1]}
+  protocols: {tri: {port: 70000}}
+  registries:
+    local: {protocol: memory, timeout: soon, timeout: 1s}
+  consumer:
+    chek: true
+    timeout: 3s
+    registry-ids: [lokal]
+    references:
+      R: {cluster: failovr, retries: -1, url: 'tri://h'}
+other: 1
+";
+    let want = r#"
+t.yaml:2:3: dubbo.aplication: unknown key (did you mean `application`?)
+t.yaml:3:17: dubbo.application.nmae: unknown key (did you mean `name`?)
+t.yaml:3:35: dubbo.application.version: expected a text, found a list
+t.yaml:4:27: dubbo.protocols.tri.port: expected a port from 0 to 65535, or -1 for any free one, found `70000`
+t.yaml:6:40: dubbo.registries.local.timeout: expected a duration such as `3s` or `500ms`, or a number of milliseconds, found `soon`
+t.yaml:6:46: dubbo.registries.local.timeout: the key is there already, at t.yaml:6:31
+t.yaml:8:5: dubbo.consumer.chek: unknown key (did you mean `check`?)
+t.yaml:9:5: dubbo.consumer.timeout: unknown key (did you mean `request-timeout`?)
+t.yaml:10:20: dubbo.consumer.registry-ids: no registry has the id `lokal`; there are: local (did you mean `local`?)
+t.yaml:12:20: dubbo.consumer.references.R.cluster: no cluster is called `failovr`; linked: ["failfast", "failover"] (did you mean `failover`?)
+t.yaml:12:38: dubbo.consumer.references.R.retries: expected a whole number from 0 to 2147483647, found `-1`
+t.yaml:12:47: dubbo.consumer.references.R.url: `tri://h` has no port
+t.yaml:13:1: other: unknown key; all settings stand below `dubbo`
+"#;
+    assert_eq!(report(text), want.trim_start());
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    for (text, want) in [
+        (
+            "protocols: {a: {}, b: {port: 50051}, c: {port: 0}, d: {port: 0}}",
+            "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
+        ),
+        (
+            "registries: {a: {protocol: memory, namespace: x}, b: {protocol: Memory, namespace: x}, \
+             c: {address: 'memory://'}}",
+            "t.yaml:2:53: dubbo.registries.b: has the same address and namespace as `dubbo.registries.a`",
+        ),
+        (
+            "registries: {a: {address: 'h:1'}, b: {protocol: zk, address: 'memory://h'}, \
+             c: {address: 'memory://h?x=1', namespace: n}, d: {address: N/A}}",
+            "t.yaml:2:16: dubbo.registries.a: needs a `protocol`, or an address such as `nacos://host:port`\n\
+             t.yaml:2:64: dubbo.registries.b.address: says `memory`, but `protocol` is `zk`\n\
+             t.yaml:2:92: dubbo.registries.c.address: takes no parameters; write them under `params`",
+        ),
+        (
+            "provider: {version: 1, services: {A: {interface: s.S}, B: {interface: s.S, version: 1}, \
+             C: {interface: s.S, version: 2}, s.S: {version: 3, group: g}}}",
+            "t.yaml:2:58: dubbo.provider.services.B: serves `s.S:1`, as `dubbo.provider.services.A` does",
+        ),
+        (
+            "protocols: {t: {}, i: {name: injvm}}\n  provider: {services: {A: {interface: S, protocol-ids: t}, \
+             B: {interface: S, protocol-ids: i}, C: {interface: S}}}",
+            "t.yaml:3:97: dubbo.provider.services.C: serves `S`, as `dubbo.provider.services.A` does",
+        ),
+        (
+            "consumer: {references: {A: {protocol: tri, protocol_config: {name: injvm}}}}",
+            "t.yaml:2:64: dubbo.consumer.references.A.protocol_config.name: `injvm`, but the reference's `protocol` is `tri`",
+        ),
+        (
+            "provider: {protocol-ids: [tri, dubbo], registry-ids: zk}",
+            "t.yaml:2:34: dubbo.provider.protocol-ids: no protocol has the id `dubbo`; there are: tri\n\
+             t.yaml:2:56: dubbo.provider.registry-ids: no registry has the id `zk`; there are none",
+        ),
+        (
+            "provider: {filter: 'default, -audit, -echo, adit', methods: [{retries: 1}, {name: A}, {name: A}]}",
+            "t.yaml:2:22: dubbo.provider.filter: no filter is called `adit`; linked: [\"audit\", \"echo\"] (did you mean `audit`?)\n\
+             t.yaml:2:64: dubbo.provider.methods[0].name: required: the method's name\n\
+             t.yaml:2:90: dubbo.provider.methods[2].name: a second entry for the method `A`",
+        ),
+        (
+            "consumer: {references: {A: {url: 'registry://h:1;tri://h:x;rest://h:1;injvm://h/S'}}}",
+            "t.yaml:2:36: dubbo.consumer.references.A.url: `registry://` is not supported; write the registry under \
+             `dubbo.registries` and its id under `registry-ids`\n\
+             t.yaml:2:36: dubbo.consumer.references.A.url: `tri://h:x` is not a URL: port \"x\" is not a number up to 65535\n\
+             t.yaml:2:36: dubbo.consumer.references.A.url: no protocol is called `rest`; linked: [\"injvm\", \"tri\"]",
+        ),
+    ] {
+        let report = report(&format!("dubbo:\n  {text}\n"));
+        assert_eq!(report, format!("{want}\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_key_without_effect_is_accepted_with_a_warning() {
+    let text = "
+dubbo:
+  cache_file: x
+  application: {metadata-type: local}
+  protocols: {tri: {max-server-recv-msg-size: 1mib, triple: {max-server-send-msg-size: 2mib}}}
+  registries: {a: {protocol: memory, use-as-meta-report: 'false', preferred: false, simplified: true}}
+  provider: {adaptive-service: false, tracing-key: x}
+  consumer:
+    proxy: default
+    references:
+      R:
+        async: false
+        keep-alive-interval: 1s
+        methods: [{name: A, weight: 1}]
+        protocol_config: {triple: {max-server-recv-msg-size: 1}}
+  logger: {driver: zap}
+";
+    let want = "
+warning: t.yaml:3:3: dubbo.cache_file: has no effect: dubbo-go does not read it either
+warning: t.yaml:5:21: dubbo.protocols.tri.max-server-recv-msg-size: deprecated, write `triple.max-server-recv-msg-size`
+warning: t.yaml:6:85: dubbo.registries.a.simplified: has no effect: dubbo-go does not read it either
+warning: t.yaml:7:39: dubbo.provider.tracing-key: has no effect: dubbo-go does not read it either
+warning: t.yaml:9:5: dubbo.consumer.proxy: has no effect: dubbo-go does not read it either
+warning: t.yaml:13:9: dubbo.consumer.references.R.keep-alive-interval: deprecated, write `protocol_config.triple.keep-alive-interval`
+warning: t.yaml:14:29: dubbo.consumer.references.R.methods[0].weight: has no effect: a weight is the provider's to set
+warning: t.yaml:15:36: dubbo.consumer.references.R.protocol_config.triple.max-server-recv-msg-size: has no effect: it limits a server; write it under `dubbo.protocols`
+warning: t.yaml:16:12: dubbo.logger.driver: has no effect: it chooses a logging library of Go; here it is `tracing`
+";
+    assert_eq!(report(text), want.trim_start());
+    let config = config(text);
+    let triple = &config.protocols["tri"].triple;
+    assert_eq!(
+        triple.max_server_recv_msg_size,
+        Some(1 << 20),
+        "the old spelling counts"
+    );
+    assert_eq!(triple.max_server_send_msg_size, Some(2 << 20));
+    assert!(
+        config.consumer.references["R"]
+            .triple
+            .keep_alive_interval
+            .is_some()
+    );
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_when_not_strict_and_all_else_stays_an_error() {
+    let text = "dubbo: {strict: false, chek: 1, application: {name: '${NOPE}'}}\nother: 1\n";
+    let want = "
+warning: t.yaml:1:24: dubbo.chek: unknown key
+warning: t.yaml:1:53: dubbo.application.name: `${NOPE}` is neither a key nor an environment variable, and has no default
+warning: t.yaml:2:1: other: unknown key; all settings stand below `dubbo`
+";
+    assert_eq!(report(text), want.trim_start());
+    let want = "t.yaml:1:42: dubbo.consumer.check: expected `true` or `false`, found `yes`\n";
+    assert_eq!(
+        report("dubbo: {strict: false, consumer: {check: yes}}"),
+        want
+    );
+}
+
+#[test]
+fn what_code_adds_is_checked_with_what_was_read() {
+    let options = LoadOptions::text(
+        "t.yaml",
+        "dubbo: {consumer: {registry-ids: [a, b], chek: true}}",
+    );
+    let mut draft = read(&options).expect("YAML");
+    draft.config = draft.config.registry("a", RegistryConfig::memory());
+    draft.config.consumer.protocol = Some("trio".to_owned());
+    let want = r#"
+code: dubbo.consumer.protocol: no protocol is called `trio`; linked: ["injvm", "tri"] (did you mean `tri`?)
+t.yaml:1:38: dubbo.consumer.registry-ids: no registry has the id `b`; there are: a
+t.yaml:1:42: dubbo.consumer.chek: unknown key (did you mean `check`?)
+"#;
+    assert_eq!(outcome(&draft.check(&linked())), want.trim_start());
+
+    let mut alone = Draft::default();
+    alone.config = Config::new().consumer(ConsumerConfig::new().registry_ids(["a"]));
+    let want = "code: dubbo.consumer.registry-ids: no registry has the id `a`; there are none\n";
+    assert_eq!(outcome(&alone.check(&linked())), want);
+}
+
+#[test]
+fn no_input_makes_it_panic() {
+    let sample: Vec<char> = include_str!("sample.yaml").chars().collect();
+    let alphabet: Vec<char> = "a1:-?[]{},&*!|>'\"%$`#~<\\ \t\n\u{0}é".chars().collect();
+    let mut state = 0x5eed_u64;
+    let mut below = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % limit as u64).expect("below a usize")
+    };
+    for _ in 0..1_000 {
+        let mut text = sample.clone();
+        for _ in 0..=below(4) {
+            let at = below(text.len());
+            match below(4) {
+                0 => drop(text.remove(at)),
+                1 => text.insert(at, alphabet[below(alphabet.len())]),
+                2 => text[at] = alphabet[below(alphabet.len())],
+                _ => text.truncate(at + 1),
+            }
+        }
+        let text: String = text.into_iter().collect();
+        let report = report(&text);
+        assert!(
+            report.lines().all(|line| line.contains(": ")),
+            "{text}\n{report}"
+        );
+    }
+}
+
+#[test]
+fn a_configuration_on_its_way_prints_no_password() {
+    let text = "dubbo: {registries: {a: {protocol: memory, password: s3cret}}}";
+    let options = LoadOptions::text("t.yaml", text).environment(Environment::from_iter([(
+        "DUBBO_REGISTRIES_A_USERNAME",
+        "s3cret",
+    )]));
+    let mut draft = read(&options).expect("YAML");
+    draft
+        .config
+        .registries
+        .values_mut()
+        .for_each(|registry| registry.username = None);
+    let printed = format!("{options:?}{draft:?}");
+    assert!(!printed.contains("s3cret"), "{printed}");
+}
