@@ -131,8 +131,9 @@ impl Check<'_> {
     /// Two services of one key would take each other's calls, unless different protocols serve them.
     fn duplicate_services(&mut self) {
         let mut seen: Vec<(ServiceKey, Vec<String>, &str)> = Vec::new();
-        for name in self.config.provider.services.keys() {
-            let service = self.config.service_settings(&[name], ServiceConfig::new());
+        for (name, service) in &self.config.provider.services {
+            let mut service = service.clone();
+            self.config.complete_service(&mut service);
             let key = ServiceKey::new(service.interface.as_deref().unwrap_or(name))
                 .with_group(service.group.as_deref().unwrap_or_default())
                 .with_version(service.version.as_deref().unwrap_or_default());

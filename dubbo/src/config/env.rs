@@ -14,13 +14,12 @@ use dubbo_core::yaml::{Location, Node, Overlay, Path, Problem, ProblemKind, Prob
 ///   characters than `A-Za-z0-9-_` cannot be set this way, and an id must be in a file.
 /// - `${NAME:default}` in a file names any variable.
 ///
-/// An empty variable is the same as none. The variables are given, never looked up: collect `std::env::vars_os()` for those
-/// of the process.
+/// An empty variable is the same as none. Nothing looks a variable up later: what is not in here is not set.
 ///
 /// ```
 /// use dubbo::config::Environment;
 ///
-/// let environment: Environment = std::env::vars_os().collect();
+/// let environment = Environment::of_process();
 /// let for_a_test = Environment::from_iter([("DUBBO_APPLICATION_NAME", "test")]);
 /// ```
 #[derive(Clone, Default)]
@@ -31,6 +30,11 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The variables that this process has now.
+    pub fn of_process() -> Self {
+        std::env::vars_os().collect()
+    }
+
     /// The value of a variable, unless it is absent or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = self.variables.get(name)?;

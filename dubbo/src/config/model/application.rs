@@ -22,7 +22,7 @@ settings! {
         group: Option<String>,
         /// `version`: the version of every service and reference that sets none.
         version: Option<String>,
-        /// `tag`, published as `application.tag`.
+        /// `tag`, published as `application.tag`: the tag of every service that sets none.
         tag: Option<String>,
     }
 }

@@ -57,7 +57,7 @@ settings! {
         params[param]: BTreeMap<String, String>,
         /// `not_register`, by default false: serve it and tell no registry.
         not_register: Option<bool>,
-        /// `tag`, published as `dubbo.tag`: routers send calls with the same tag here.
+        /// `tag`, published as `dubbo.tag`, by default that of the application: routers send calls with the same tag here.
         tag: Option<String>,
         /// `weight`, by default 100 and then not published: the share of calls the service wants.
         weight: Option<u32>,
