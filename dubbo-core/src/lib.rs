@@ -40,6 +40,7 @@ pub mod streaming;
 pub mod subscription;
 pub mod units;
 pub mod url;
+pub mod yaml;
 
 /// The traits of plugins are object-safe, and what crosses threads can: both are promises, so both are checked here.
 #[cfg(test)]

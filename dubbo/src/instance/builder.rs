@@ -137,7 +137,7 @@ impl InstanceBuilder {
         if config.protocols.is_empty() && !self.provided.is_empty() {
             config = config.protocol(defaults::PROTOCOL, ProtocolConfig::new());
         }
-        let provided = complete_services(self.provided, &mut config);
+        let provided = complete_services(self.provided, &config);
         draft.config = config;
         let loaded = draft.check(&extensions)?;
         for warning in &loaded.warnings {
@@ -160,14 +160,8 @@ impl InstanceBuilder {
     }
 }
 
-/// Completes each service's options from the configuration, and puts the result there, to be checked with the rest.
-fn complete_services(provided: Vec<Provided>, config: &mut Config) -> Vec<Provided> {
-    let application = ServiceConfig {
-        group: config.application.group.clone(),
-        version: config.application.version.clone(),
-        tag: config.application.tag.clone(),
-        ..ServiceConfig::default()
-    };
+/// Completes each service's options from the configuration.
+fn complete_services(provided: Vec<Provided>, config: &Config) -> Vec<Provided> {
     provided
         .into_iter()
         .map(|mut provided| {
@@ -178,8 +172,7 @@ fn complete_services(provided: Vec<Provided>, config: &mut Config) -> Vec<Provid
             if let Some(configured) = config.provider.find(names) {
                 provided.config.complete_from(configured);
             }
-            provided.config.complete_from(&config.provider.defaults);
-            provided.config.complete_from(&application);
+            config.complete_service(&mut provided.config);
             provided
         })
         .collect()

@@ -1,0 +1,323 @@
+//! The consumer side: a reference becomes a directory of providers, a cluster over it, and a stub on top.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use dubbo_cluster::{
+    directory::{DynamicDirectory, StaticDirectory},
+    router::RouterChain,
+};
+use dubbo_core::{
+    call::Stub,
+    cluster::{Cluster, ClusterConfig, Directory, LoadBalance, MethodConfig},
+    extension::{BoxError, Extensions},
+    filter::Chain,
+    invocation::{Body, Invocation},
+    invoker::Invoker,
+    payload::{Codec, Payload},
+    protocol::Protocol,
+    service::{MethodRef, ServiceDescriptor, ServiceKey},
+    url::Url,
+};
+
+use super::{Inner, Phase, export, filters, host, registries};
+use crate::{
+    config::{Layered as _, ReferenceConfig, defaults},
+    error::Error,
+};
+
+/// Which reference of the configuration is meant.
+pub(super) enum Named<'a> {
+    /// The one of this id.
+    Id(&'a str),
+    /// The one that is called like the client's type or its interface, if there is one, completing these options.
+    Type(&'static str, ReferenceConfig),
+}
+
+impl Inner {
+    pub(super) async fn refer(
+        &self,
+        descriptor: &Arc<ServiceDescriptor>,
+        named: Named<'_>,
+    ) -> Result<Stub, Error> {
+        if matches!(*self.phase.borrow(), Phase::ShuttingDown | Phase::Ended) {
+            return Err(Error::State("the instance is shutting down; it makes no more clients"));
+        }
+        let config = self.reference_config(descriptor.interface(), named)?;
+        let descriptor = match &config.interface {
+            Some(name) if name != descriptor.interface() => {
+                Arc::new(ServiceDescriptor::clone(descriptor).with_interface(name.clone()))
+            }
+            _ => Arc::clone(descriptor),
+        };
+        let consumer = self.consumer_url(&config, &descriptor);
+        let service = consumer.service_key();
+
+        let make = self.node_maker(&config, &descriptor, &consumer)?;
+        let directory = self.directory(&config, &consumer, make).await?;
+        if config.check.unwrap_or(defaults::CHECK)
+            && let Err(error) = self.check(&service, &descriptor, &directory).await
+        {
+            directory.close().await;
+            return Err(error);
+        }
+        let cluster = config.cluster.as_deref().unwrap_or(defaults::CLUSTER);
+        let cluster = self.extensions.create::<dyn Cluster>(cluster, &consumer)?;
+        let cluster_config = self.cluster_config(&config, &service, &descriptor, &consumer)?;
+        let invoker = cluster.join(directory, Arc::new(cluster_config));
+        self.running.lock().references.push(Arc::clone(&invoker));
+        Ok(Stub::new(invoker, service, descriptor))
+    }
+
+    /// The options of one reference: code, then its section, then the consumer's, then the application's.
+    fn reference_config(&self, interface: &str, named: Named<'_>) -> Result<ReferenceConfig, Error> {
+        let references = &self.config.consumer.references;
+        let mut config = match named {
+            Named::Id(id) => references.get(id).cloned().ok_or_else(|| Error::Refer {
+                service: ServiceKey::new(interface),
+                reason: format!(
+                    "`dubbo.consumer.references` has no `{id}`; it has {:?}",
+                    references.keys().collect::<Vec<_>>()
+                ),
+            })?,
+            Named::Type(client, mut options) => {
+                let configured = self.config.consumer.find([client, interface]);
+                if let Some(configured) = configured {
+                    options.complete_from(configured);
+                }
+                options
+            }
+        };
+        self.config.complete_reference(&mut config);
+        Ok(config)
+    }
+
+    /// The consumer as registries see it, and what its parameters say to protocols and plugins.
+    fn consumer_url(&self, config: &ReferenceConfig, descriptor: &ServiceDescriptor) -> Url {
+        let mut url = Url::new("consumer", host::published("0.0.0.0", None))
+            .with_path(descriptor.interface())
+            .with_params(config.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+            .with_params(export::application_params(&self.config.application))
+            .with_params([
+                ("interface", descriptor.interface()),
+                ("protocol", config.protocol.as_deref().unwrap_or(defaults::PROTOCOL)),
+                ("side", "consumer"),
+                ("timestamp", &export::now_millis().to_string()),
+            ]);
+        for (key, value) in [
+            ("group", config.group.clone()),
+            ("version", config.version.clone()),
+            ("cluster", config.cluster.clone()),
+            ("loadbalance", config.loadbalance.clone()),
+            ("retries", config.retries.map(|n| n.to_string())),
+            ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
+            ("sticky", config.sticky.map(|b| b.to_string())),
+            (
+                "keep-alive-interval",
+                config.triple.keep_alive_interval.map(|d| d.as_millis().to_string()),
+            ),
+            (
+                "keep-alive-timeout",
+                config.triple.keep_alive_timeout.map(|d| d.as_millis().to_string()),
+            ),
+        ] {
+            if let Some(value) = value {
+                url = url.with_param(key, value);
+            }
+        }
+        url
+    }
+
+    /// What makes the invoker of one provider: its protocol, then the reference's filters before it.
+    fn node_maker(
+        &self,
+        config: &ReferenceConfig,
+        descriptor: &Arc<ServiceDescriptor>,
+        consumer: &Url,
+    ) -> Result<NodeMaker, Error> {
+        let names = filters::names(config.filter.as_deref(), filters::CONSUMER, true);
+        // Made once here too, so that a filter that refuses fails the reference and not each provider.
+        filters::create(&self.extensions, &names, consumer)?;
+        Ok(NodeMaker {
+            extensions: self.extensions.clone(),
+            protocols: self.protocols.clone(),
+            filters: names.into(),
+            descriptor: Arc::clone(descriptor),
+        })
+    }
+
+    async fn directory(
+        &self,
+        config: &ReferenceConfig,
+        consumer: &Url,
+        make: NodeMaker,
+    ) -> Result<Arc<dyn Directory>, Error> {
+        let refused = |reason: String| Error::Refer {
+            service: consumer.service_key(),
+            reason,
+        };
+        let refer = move |url| make.clone().make(url);
+        let protocol = config.protocol.as_deref().unwrap_or(defaults::PROTOCOL);
+        if let Some(urls) = direct_urls(config, protocol) {
+            let urls = urls
+                .iter()
+                .map(|text| text.parse::<Url>().map(|url| complete(&url, protocol)))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| refused(error.to_string()))?;
+            let directory = StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
+                .await
+                .map_err(|error| refused(error.to_string()))?;
+            return Ok(Arc::new(directory));
+        }
+        let mut chosen = registries::chosen(&self.registries, config.registry_ids.as_deref());
+        let Some((_, registry)) = chosen.next() else {
+            return Err(refused(
+                "it has no `url`, and there is no registry to ask; set `url`, or add one to `dubbo.registries`"
+                    .to_owned(),
+            ));
+        };
+        if let Some((_, second)) = chosen.next() {
+            return Err(refused(format!(
+                "several registries for one reference are not supported yet (`{}`, `{}`); choose one with \
+                 `registry-ids`",
+                registry.id, second.id
+            )));
+        }
+        let operation = format!("subscribe to {}", consumer.service_key());
+        let subscription = registry.within(&operation, registry.plugin.subscribe(consumer)).await?;
+        let directory = DynamicDirectory::follow(
+            consumer.clone(),
+            registry.plugin.url(),
+            subscription,
+            RouterChain::default(),
+            refer,
+        )
+        .await;
+        Ok(Arc::new(directory))
+    }
+
+    /// Waits for the first available provider.
+    async fn check(
+        &self,
+        service: &ServiceKey,
+        descriptor: &Arc<ServiceDescriptor>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(), Error> {
+        let patience = self
+            .config
+            .consumer
+            .max_wait_time_for_service_discovery
+            .unwrap_or(defaults::MAX_WAIT_TIME_FOR_SERVICE_DISCOVERY);
+        let mut availability = directory.availability();
+        let available = availability.wait_for(|available| *available);
+        if tokio::time::timeout(patience, available).await.is_ok() {
+            return Ok(());
+        }
+        Err(Error::NoProvider {
+            service: service.clone(),
+            waited_millis: patience.as_millis(),
+            reason: why_no_provider(service, descriptor, directory),
+        })
+    }
+
+    fn cluster_config(
+        &self,
+        config: &ReferenceConfig,
+        service: &ServiceKey,
+        descriptor: &ServiceDescriptor,
+        consumer: &Url,
+    ) -> Result<ClusterConfig, Error> {
+        let name = config.loadbalance.as_deref().unwrap_or(defaults::LOADBALANCE);
+        let default = MethodConfig {
+            timeout: bounded(config.timeout.unwrap_or(defaults::REQUEST_TIMEOUT)),
+            retries: config.retries.unwrap_or(defaults::RETRIES),
+            sticky: config.sticky.unwrap_or(false),
+            load_balance: self.extensions.create::<dyn LoadBalance>(name, consumer)?,
+        };
+        let mut methods = HashMap::new();
+        for (name, method) in &config.methods {
+            let load_balance = match &method.loadbalance {
+                Some(own) => self.extensions.create::<dyn LoadBalance>(own, consumer)?,
+                None => Arc::clone(&default.load_balance),
+            };
+            let timeout = method.timeout.map_or(default.timeout, bounded);
+            methods.insert(
+                name.clone(),
+                MethodConfig {
+                    timeout,
+                    retries: method.retries.unwrap_or(default.retries),
+                    sticky: method.sticky.unwrap_or(default.sticky),
+                    load_balance,
+                },
+            );
+        }
+        Ok(ClusterConfig::new(service.clone(), descriptor, default, &methods))
+    }
+}
+
+/// Makes the invokers of one reference's providers.
+#[derive(Clone)]
+struct NodeMaker {
+    extensions: Extensions,
+    protocols: super::Protocols,
+    filters: Arc<[String]>,
+    descriptor: Arc<ServiceDescriptor>,
+}
+
+impl NodeMaker {
+    async fn make(self, url: Url) -> Result<Arc<dyn Invoker>, BoxError> {
+        let canonical = self.extensions.canonical::<dyn Protocol>(url.protocol())?;
+        let protocol = &self.protocols[&canonical.to_ascii_lowercase()];
+        let invoker = protocol.refer(&url, self.descriptor).await?;
+        let filters = filters::create(&self.extensions, &self.filters, &url)?;
+        Ok(Chain::wrap(filters, invoker))
+    }
+}
+
+/// The addresses that a reference names itself. `injvm` needs none: its providers are in this instance.
+fn direct_urls(config: &ReferenceConfig, protocol: &str) -> Option<Vec<String>> {
+    let urls = config.url.clone().filter(|urls| !urls.is_empty());
+    let within = || {
+        let alone = config.registry_ids.as_ref().is_none_or(Vec::is_empty);
+        (alone && protocol.eq_ignore_ascii_case("injvm")).then(|| vec!["injvm://localhost".to_owned()])
+    };
+    urls.or_else(within)
+}
+
+/// `host:port` means the reference's protocol.
+fn complete(url: &Url, protocol: &str) -> Url {
+    if url.protocol().is_empty() {
+        url.with_protocol(protocol)
+    } else {
+        url.clone()
+    }
+}
+
+/// A timeout of zero is none.
+fn bounded(timeout: Duration) -> Option<Duration> {
+    (!timeout.is_zero()).then_some(timeout)
+}
+
+/// What a call would be told now.
+fn why_no_provider(
+    service: &ServiceKey,
+    descriptor: &Arc<ServiceDescriptor>,
+    directory: &Arc<dyn Directory>,
+) -> String {
+    if descriptor.methods().is_empty() {
+        return format!("{} has no methods to call", descriptor.interface());
+    }
+    let method = MethodRef::new(Arc::clone(descriptor), 0);
+    let nothing = Payload::encoded(Codec::Protobuf, Default::default());
+    let call = Invocation::new(Arc::new(service.clone()), method, Body::Unary(nothing));
+    match directory.list(&call) {
+        Err(status) => status.message().to_owned(),
+        Ok(_) => {
+            let addresses: Vec<String> = directory
+                .nodes()
+                .iter()
+                .map(|node| node.invoker.url().address())
+                .collect();
+            format!("none of {} can be reached", addresses.join(", "))
+        }
+    }
+}
