@@ -56,6 +56,10 @@ pub(crate) enum GrpcContent {
 }
 
 impl GrpcContent {
+    /// All of them, as `accept-post` lists them.
+    pub(crate) const LIST: &'static str = "application/grpc, application/grpc+json, \
+        application/grpc+json; charset=utf-8, application/grpc+proto";
+
     /// The content type that `headers` name; `None` when it is another, or missing.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let raw = headers.get(CONTENT_TYPE)?.as_bytes();
@@ -88,10 +92,15 @@ impl GrpcContent {
 }
 
 /// Whether `headers` come from a gRPC caller, who can read nothing but a `grpc-status`.
+///
+/// gRPC-Web is not meant: its callers cannot read trailers.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| {
-        let value = value.as_bytes();
-        value.len() >= GRPC.len() && value[..GRPC.len()].eq_ignore_ascii_case(GRPC)
+        let (kind, rest) = value
+            .as_bytes()
+            .split_at_checked(GRPC.len())
+            .unwrap_or_default();
+        kind.eq_ignore_ascii_case(GRPC) && matches!(rest, [] | [b'+' | b';' | b' ', ..])
     })
 }
 
@@ -207,8 +216,10 @@ mod tests {
     #[test]
     fn a_grpc_caller_is_known_by_the_start_of_its_content_type() {
         for (given, want) in [
-            ("application/grpc-web", true),
             ("APPLICATION/GRPC", true),
+            ("application/grpc+thrift", true),
+            ("application/grpc; x=y", true),
+            ("application/grpc-web+proto", false),
             ("application/json", false),
             ("app", false),
         ] {

@@ -2,5 +2,76 @@
 
 mod frame;
 mod headers;
+mod server;
 mod status_wire;
 mod timeout;
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use dubbo_core::{
+    invoker::Invoker,
+    protocol::{Drained, Exporter, Protocol, ProtocolError},
+    service::ServiceDescriptor,
+    url::Url,
+};
+use tokio::time::Instant;
+
+use server::Servers;
+
+/// Triple, linked as the protocol `tri` (and `triple`): servers and connections of one instance.
+///
+/// A provider's URL may set `max-server-recv-msg-size` (4 MiB) and `max-server-send-msg-size` (2^31 − 1 bytes), in bytes
+/// or with a unit. Each port serves `grpc.health.v1.Health` beside what is exported there. Dropping the value ends its
+/// servers at once; [`Protocol::shutdown`] ends them well.
+#[derive(Default)]
+pub struct TripleProtocol {
+    servers: Servers,
+}
+
+#[async_trait]
+impl Protocol for TripleProtocol {
+    fn default_port(&self) -> u16 {
+        50_051
+    }
+
+    async fn export(
+        &self,
+        url: &Url,
+        service: Arc<ServiceDescriptor>,
+        invoker: Arc<dyn Invoker>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        self.servers
+            .export(url, self.default_port(), service, invoker)
+            .await
+    }
+
+    async fn refer(
+        &self,
+        url: &Url,
+        _service: Arc<ServiceDescriptor>,
+    ) -> Result<Arc<dyn Invoker>, ProtocolError> {
+        Err(ProtocolError::Url {
+            url: url.clone(),
+            reason: "calls over Triple are not possible yet".to_owned(),
+        })
+    }
+
+    async fn announce_shutdown(&self) {
+        self.servers.announce_shutdown().await;
+    }
+
+    async fn shutdown(&self, deadline: Instant) -> Drained {
+        self.servers.shut_down(deadline).await
+    }
+}
+
+impl fmt::Debug for TripleProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TripleProtocol").finish_non_exhaustive()
+    }
+}
+
+dubbo_core::extension!(dyn Protocol, "tri" | "triple", |_cx| Ok(Arc::new(
+    TripleProtocol::default()
+)));

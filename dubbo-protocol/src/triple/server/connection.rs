@@ -1,0 +1,207 @@
+//! One connection from its first byte to its last.
+
+use std::{
+    convert::Infallible,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use dubbo_core::invocation::Peer;
+use hyper::{rt::Executor, server::conn::http2, service::service_fn};
+use hyper_util::rt::TokioIo;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::watch,
+};
+use tokio_util::task::TaskTracker;
+
+use super::{call::answer, catalog::Catalog};
+use crate::net::{Opened, Preface, open};
+
+/// What the connections of a server share.
+#[derive(Clone)]
+pub(super) struct Connections {
+    pub(super) catalog: Arc<Catalog>,
+    /// The tasks of calls.
+    pub(super) calls: TaskTracker,
+    pub(super) end: watch::Receiver<End>,
+    /// How many have been cut with calls on them.
+    pub(super) cut: Arc<AtomicUsize>,
+}
+
+/// How a server asks its connections to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    /// Not yet.
+    Open,
+    /// When the calls in flight are done; no new ones.
+    Drain,
+    /// Now.
+    Cut,
+}
+
+impl Connections {
+    /// Serves `stream` until either side ends it.
+    pub(super) async fn serve(mut self, stream: TcpStream) {
+        let peer = match prepare(&stream) {
+            Ok(peer) => Arc::new(peer),
+            Err(error) => {
+                tracing::debug!(%error, "a connection was gone before it was served");
+                return;
+            }
+        };
+        let opened = tokio::select! {
+            biased;
+            () = reached(&mut self.end, End::Drain) => return,
+            opened = open(stream) => opened,
+        };
+        match opened {
+            Ok(Opened::Http2(io)) => self.serve_http2(io, peer).await,
+            Ok(Opened::Http1(io)) => {
+                if let Err(error) = turn_away(io).await {
+                    tracing::debug!(%error, remote = %peer.remote, "an HTTP/1 caller hung up");
+                }
+            }
+            Err(error) => tracing::debug!(%error, remote = %peer.remote, "a connection is no use"),
+        }
+    }
+
+    async fn serve_http2(self, io: Preface<TcpStream>, peer: Arc<Peer>) {
+        let Self {
+            catalog,
+            calls,
+            mut end,
+            cut,
+        } = self;
+        let remote = peer.remote;
+        let service = service_fn(move |request| {
+            let call = answer(catalog.routes(), Arc::clone(&peer), request);
+            async { Ok::<_, Infallible>(call.await) }
+        });
+        let connection = settings(Calls(calls)).serve_connection(TokioIo::new(io), service);
+        let mut connection = std::pin::pin!(connection);
+        let served = tokio::select! {
+            served = connection.as_mut() => served,
+            () = reached(&mut end, End::Drain) => {
+                connection.as_mut().graceful_shutdown();
+                tokio::select! {
+                    served = connection => served,
+                    () = reached(&mut end, End::Cut) => {
+                        cut.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                }
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, %remote, "a connection ended with an error");
+        }
+    }
+}
+
+/// Runs the calls of a connection.
+#[derive(Clone)]
+struct Calls(TaskTracker);
+
+impl<F> Executor<F> for Calls
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, call: F) {
+        self.0.spawn(call);
+    }
+}
+
+fn settings(calls: Calls) -> http2::Builder<Calls> {
+    let mut builder = http2::Builder::new(calls);
+    builder
+        .auto_date_header(false)
+        .initial_connection_window_size(WINDOW)
+        .initial_stream_window_size(WINDOW)
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_frame_size(MAX_FRAME)
+        .max_header_list_size(MAX_HEADERS)
+        .max_local_error_reset_streams(MAX_BAD_STREAMS)
+        .max_pending_accept_reset_streams(MAX_RESETS);
+    builder
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<Peer> {
+    stream.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new()
+        .with_time(IDLE)
+        .with_interval(Duration::from_secs(10));
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)?;
+    Ok(Peer::new(stream.peer_addr()?, stream.local_addr()?))
+}
+
+/// Waits until the server has got as far as `end`, or is no more.
+pub(super) async fn reached(ends: &mut watch::Receiver<End>, end: End) {
+    let _ = ends.wait_for(|now| *now >= end).await;
+}
+
+/// Tells an HTTP/1 caller that it needs HTTP/2.
+async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    io.write_all(HTTP1_ANSWER).await?;
+    io.shutdown().await?;
+    // Closing with its request unread would reset the connection before the answer is read.
+    let unread =
+        async { tokio::io::copy(&mut (&mut io).take(MAX_UNREAD), &mut tokio::io::sink()).await };
+    tokio::time::timeout(LINGER, unread)
+        .await
+        .map_or(Ok(()), |read| read.map(drop))
+}
+
+const HTTP1_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
+    connection: close\r\n\
+    content-length: 48\r\n\
+    content-type: text/plain; charset=utf-8\r\n\
+    \r\n\
+    only HTTP/2 with prior knowledge is served here\n";
+
+/// When a silent peer is asked whether it is still there.
+const IDLE: Duration = Duration::from_secs(60);
+
+const LINGER: Duration = Duration::from_secs(1);
+const MAX_UNREAD: u64 = 64 << 10;
+
+/// What one connection and each of its streams may send ahead of the handlers.
+const WINDOW: u32 = 1 << 20;
+
+const MAX_FRAME: u32 = 1 << 20;
+/// Twice what Dubbo Java takes.
+const MAX_HEADERS: u32 = 64 << 10;
+/// Dubbo Java does not wait for a free stream but fails the call, so there are plenty.
+const MAX_STREAMS: u32 = 1_000;
+
+/// Streams that a peer opens and resets before they are looked at: more is the rapid-reset attack (CVE-2023-44487).
+const MAX_RESETS: usize = 100;
+/// Streams that were reset for what the peer sent on them.
+const MAX_BAD_STREAMS: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_http1_caller_reads_why_and_that_is_all() {
+        let (mut near, far) = tokio::io::duplex(1024);
+        near.write_all(b"/x HTTP/1.1\r\n\r\n").await.expect("room");
+        near.shutdown().await.expect("open");
+        turn_away(far).await.expect("answered");
+        let mut answer = String::new();
+        near.read_to_string(&mut answer).await.expect("text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        assert!(head.starts_with("HTTP/1.1 505 "), "{head}");
+        assert!(
+            head.contains(&format!("content-length: {}", body.len())),
+            "{answer}"
+        );
+    }
+}

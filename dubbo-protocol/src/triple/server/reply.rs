@@ -1,0 +1,265 @@
+//! Answers: which headers and trailers they have, and how their bodies are sent.
+
+use std::{
+    convert::Infallible,
+    future::Future as _,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use dubbo_core::{
+    attachments::Attachments,
+    context::ReplyContext,
+    invocation::PayloadStream,
+    panics::poll_guarded,
+    payload::Payload,
+    service::MethodRef,
+    status::{Code, Status},
+};
+use futures_core::Stream as _;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::Sleep;
+
+use crate::triple::{
+    frame,
+    headers::{GRPC_ACCEPT_ENCODING, GZIP, GrpcContent, PeerKind, TRI_EXCEPTION_CODE},
+    status_wire::write_status,
+};
+
+/// How answers to one caller look.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller {
+    pub(super) content: GrpcContent,
+    pub(super) peer: PeerKind,
+}
+
+impl Caller {
+    /// The headers of an answer that has messages.
+    ///
+    /// # Errors
+    ///
+    /// Code 13 for an attachment that HTTP cannot carry.
+    pub(super) fn headers(self, attachments: [&Attachments; 2]) -> Result<HeaderMap, Status> {
+        let mut headers = HeaderMap::with_capacity(2);
+        headers.insert(CONTENT_TYPE, self.content.value());
+        headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
+        write_all(&attachments, &mut headers)?;
+        Ok(headers)
+    }
+
+    /// The trailers after the last message of a call that worked.
+    ///
+    /// # Errors
+    ///
+    /// As [`headers`](Self::headers).
+    pub(super) fn success(self, attachments: &[&Attachments]) -> Result<HeaderMap, Status> {
+        let mut trailers = HeaderMap::with_capacity(1);
+        write_all(attachments, &mut trailers)?;
+        write_status(Ok(()), self.peer, &mut trailers);
+        Ok(trailers)
+    }
+
+    /// The trailers of a call that failed. Attachments that HTTP cannot carry stay behind: the status is what counts.
+    pub(super) fn failure(self, status: &Status, attachments: &[&Attachments]) -> HeaderMap {
+        let mut trailers = HeaderMap::new();
+        for attachments in attachments.iter().copied().chain([status.attachments()]) {
+            if let Err(error) = attachments.write_to(&mut trailers) {
+                tracing::warn!(%error, "attachments of a failed call are left out");
+            }
+        }
+        write_status(Err(status), self.peer, &mut trailers);
+        trailers
+    }
+
+    /// The answer to a call that failed before its first message: everything in one block, under HTTP status 200.
+    ///
+    /// A dubbo-go caller would not look at `grpc-status` beside any other (`docs/spec/triple.md` §1.6).
+    pub(super) fn failed(self, status: &Status, reply: &ReplyContext) -> Response<ReplyBody> {
+        let attachments = [reply.take_headers(), reply.take_trailers()];
+        let mut headers = self.failure(status, &[&attachments[0], &attachments[1]]);
+        headers.insert(CONTENT_TYPE, self.content.value());
+        headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
+        if status.code() == Code::Business && !self.peer.knows_own_codes() {
+            // Beside code 2 this tells business from accident (docs/spec/cluster.md §2.1.2). There is no message here
+            // that Dubbo Java could take for an exception because of it.
+            headers.insert(TRI_EXCEPTION_CODE, BIZ_EXCEPTION);
+        }
+        respond(headers, ReplyBody::Empty)
+    }
+}
+
+/// An answer to someone who does not speak gRPC.
+pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<ReplyBody> {
+    let mut headers = HeaderMap::with_capacity(2);
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    let mut response = respond(headers, ReplyBody::Plain(text.into()));
+    *response.status_mut() = status;
+    response
+}
+
+/// What is sent after the headers.
+pub(super) enum ReplyBody {
+    /// Nothing.
+    Empty,
+    /// As many messages as the handler has, then trailers.
+    Many(Box<Many>),
+    /// One message, then trailers.
+    One {
+        envelope: Option<Bytes>,
+        trailers: Option<HeaderMap>,
+    },
+    /// These bytes.
+    Plain(Bytes),
+}
+
+impl ReplyBody {
+    /// One message, then trailers.
+    pub(super) fn one(envelope: Bytes, trailers: HeaderMap) -> Self {
+        Self::One {
+            envelope: Some(envelope),
+            trailers: Some(trailers),
+        }
+    }
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let frame = match &mut *self {
+            Self::Empty => None,
+            Self::Many(many) => ready!(many.poll_frame(cx)),
+            Self::One { envelope, trailers } => envelope
+                .take()
+                .map(Frame::data)
+                .or_else(|| trailers.take().map(Frame::trailers)),
+            Self::Plain(bytes) if bytes.is_empty() => None,
+            Self::Plain(bytes) => Some(Frame::data(std::mem::take(bytes))),
+        };
+        Poll::Ready(frame.map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Many(many) => many.stream.is_none(),
+            Self::One { trailers, .. } => trailers.is_none(),
+            Self::Plain(bytes) => bytes.is_empty(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            // gRPC's bodies have no content-length.
+            Self::Empty | Self::Many(_) | Self::One { .. } => SizeHint::default(),
+            Self::Plain(bytes) => SizeHint::with_exact(bytes.len() as u64),
+        }
+    }
+}
+
+/// The messages of a streaming answer. The handler is asked for the next one when HTTP/2 has room for it.
+pub(super) struct Many {
+    pub(super) caller: Caller,
+    pub(super) send_limit: usize,
+    pub(super) reply: ReplyContext,
+    /// What the handler knew of its trailers when it returned.
+    pub(super) trailers: Attachments,
+    pub(super) method: MethodRef,
+    pub(super) deadline: Option<Pin<Box<Sleep>>>,
+    /// An item that was ready together with the headers.
+    pub(super) first: Option<Item>,
+    /// Gone once the trailers have been given.
+    pub(super) stream: Option<PayloadStream>,
+}
+
+/// What a reply stream gives, its end included.
+pub(super) type Item = Option<Result<Payload, Status>>;
+
+impl Many {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(None);
+        };
+        let item = match self.first.take() {
+            Some(first) => first,
+            None => {
+                if let Some(deadline) = &mut self.deadline
+                    && deadline.as_mut().poll(cx).is_ready()
+                {
+                    Some(Err(expired(&self.method)))
+                } else {
+                    ready!(poll_item(stream, cx))
+                }
+            }
+        };
+        let sent = match item {
+            None => Err(None),
+            Some(item) => item
+                .and_then(|payload| {
+                    frame::encode(&payload, self.caller.content.codec(), self.send_limit)
+                })
+                .map_err(Some),
+        };
+        Poll::Ready(Some(match sent {
+            Ok(envelope) => Frame::data(envelope),
+            Err(end) => Frame::trailers(self.finish(end)),
+        }))
+    }
+
+    /// Ends the stream, which drops the handler's side of it.
+    fn finish(&mut self, error: Option<Status>) -> HeaderMap {
+        let late = self.stream.take().map(|stream| stream.trailers());
+        let late = late.as_ref().and_then(|late| late.get());
+        let from_context = self.reply.take_trailers();
+        let mut attachments = vec![&self.trailers, &from_context];
+        attachments.extend(late);
+        match error {
+            None => self
+                .caller
+                .success(&attachments)
+                .unwrap_or_else(|status| self.caller.failure(&status, &[])),
+            Some(status) => self.caller.failure(&status, &attachments),
+        }
+    }
+}
+
+/// Polls the handler's stream; a panic in it is an item.
+pub(super) fn poll_item(stream: &mut PayloadStream, cx: &mut Context<'_>) -> Poll<Item> {
+    poll_guarded(cx, |cx| Pin::new(stream).poll_next(cx))
+        .map(|item| item.unwrap_or_else(|panicked| Some(Err(panicked))))
+}
+
+/// Nobody waits for the answer any more.
+pub(super) fn expired(method: &MethodRef) -> Status {
+    Status::deadline_exceeded(format!(
+        "the caller's deadline passed before {method:?} was done"
+    ))
+}
+
+/// An answer under HTTP status 200.
+pub(super) fn respond(headers: HeaderMap, body: ReplyBody) -> Response<ReplyBody> {
+    let mut response = Response::new(body);
+    *response.headers_mut() = headers;
+    response
+}
+
+fn write_all(attachments: &[&Attachments], headers: &mut HeaderMap) -> Result<(), Status> {
+    for attachments in attachments {
+        attachments.write_to(headers).map_err(|error| {
+            Status::internal(format!("the answer cannot be sent: {error}")).with_source(error)
+        })?;
+    }
+    Ok(())
+}
+
+/// `RpcException.BIZ_EXCEPTION` of Dubbo Java.
+const BIZ_EXCEPTION: HeaderValue = HeaderValue::from_static("3");

@@ -1,0 +1,205 @@
+//! The messages of a request, pulled from its body.
+
+use std::{
+    error::Error,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use dubbo_core::{
+    payload::{Codec, Payload},
+    status::{Origin, Status},
+};
+use futures_core::Stream;
+use http_body::Body;
+
+use crate::triple::{frame::FrameDecoder, status_wire::from_reset};
+
+/// A request body as a stream of messages. It reads on only when it is asked for the next one, so a caller that sends
+/// faster than the handler takes is held back by HTTP/2's flow control.
+#[derive(Debug)]
+pub(super) struct Messages<B> {
+    body: B,
+    decoder: FrameDecoder,
+    codec: Codec,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The body may have more.
+    Open,
+    /// The body has ended; whole messages may be left in the decoder.
+    Ended,
+    /// The last item has been given.
+    Over,
+}
+
+impl<B> Messages<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Error + 'static,
+{
+    pub(super) fn new(body: B, decoder: FrameDecoder, codec: Codec) -> Self {
+        Self {
+            body,
+            decoder,
+            codec,
+            state: State::Open,
+        }
+    }
+
+    /// The one message of a call that takes one, once the caller has said that there are no more.
+    ///
+    /// # Errors
+    ///
+    /// Code 3 when there is none or a second one, and whatever is wrong with the stream.
+    pub(super) async fn only(mut self) -> Result<Payload, Status> {
+        let first = std::future::poll_fn(|cx| self.poll_message(cx)).await;
+        let message = first.unwrap_or_else(|| {
+            Err(Status::invalid_argument(
+                "the request ended without a message, and the method takes one; \
+                 an empty message still has five bytes before it",
+            ))
+        })?;
+        match std::future::poll_fn(|cx| self.poll_message(cx)).await {
+            None => Ok(Payload::encoded(self.codec, message)),
+            Some(Ok(_)) => Err(Status::invalid_argument(
+                "the request has more than one message, and the method takes one",
+            )),
+            Some(Err(status)) => Err(status),
+        }
+    }
+
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
+        let item = ready!(self.poll_next_or_end(cx));
+        if !matches!(item, Some(Ok(_))) {
+            self.state = State::Over;
+        }
+        Poll::Ready(item)
+    }
+
+    fn poll_next_or_end(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
+        if self.state == State::Over {
+            return Poll::Ready(None);
+        }
+        loop {
+            match self.decoder.next() {
+                Ok(None) => {}
+                message => return Poll::Ready(message.transpose()),
+            }
+            if self.state == State::Ended {
+                return Poll::Ready(self.decoder.finish().err().map(Err));
+            }
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                // Request trailers say nothing in this protocol.
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.decoder.push(data);
+                    }
+                }
+                Some(Err(error)) => return Poll::Ready(Some(Err(broken_off(error)))),
+                None => self.state = State::Ended,
+            }
+        }
+    }
+}
+
+impl<B> Stream for Messages<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Error + 'static,
+{
+    type Item = Result<Payload, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let codec = self.codec;
+        self.poll_message(cx)
+            .map(|item| item.map(|message| message.map(|bytes| Payload::encoded(codec, bytes))))
+    }
+}
+
+/// A request that ended in any other way than its caller's word that it is complete.
+fn broken_off(error: impl Error + 'static) -> Status {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+    while let Some(inner) = cause {
+        if let Some(reason) = inner
+            .downcast_ref::<h2::Error>()
+            .and_then(h2::Error::reason)
+        {
+            return from_reset(reason);
+        }
+        cause = inner.source();
+    }
+    Status::canceled(format!("the connection to the caller broke: {error}"))
+        .with_origin(Origin::Transport)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::VecDeque, future::poll_fn};
+
+    use dubbo_core::status::Code;
+    use http_body::Frame;
+
+    use super::*;
+
+    /// A body of these chunks, then the end or a reset.
+    struct Chunks(VecDeque<&'static [u8]>, Option<h2::Reason>);
+
+    impl Body for Chunks {
+        type Data = Bytes;
+        type Error = h2::Error;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+            let frame = match self.0.pop_front() {
+                Some(chunk) => Some(Ok(Frame::data(Bytes::from_static(chunk)))),
+                None => self.1.take().map(|reason| Err(reason.into())),
+            };
+            Poll::Ready(frame)
+        }
+    }
+
+    fn messages(chunks: &[&'static [u8]], reset: Option<h2::Reason>) -> Messages<Chunks> {
+        let body = Chunks(chunks.iter().copied().collect(), reset);
+        Messages::new(body, FrameDecoder::new(16, None), Codec::Protobuf)
+    }
+
+    async fn all(mut messages: Messages<Chunks>) -> Vec<Result<Bytes, Code>> {
+        let mut items = Vec::new();
+        while let Some(item) = poll_fn(|cx| messages.poll_message(cx)).await {
+            items.push(item.map_err(|status| status.code()));
+        }
+        items
+    }
+
+    #[tokio::test]
+    async fn one_message_is_taken_when_the_request_is_complete() {
+        let chunks: &[&[u8]] = &[b"\0\0\0\0", b"\x02h", b"i", b""];
+        let payload = messages(chunks, None).only().await.expect("one");
+        assert_eq!(payload.encoded_len(Codec::Protobuf), Some(2));
+        for (chunks, reset, want) in [
+            (&[][..], None, Code::InvalidArgument),
+            (&[&b"\0\0\0\0\0\0\0\0\0\0"[..]], None, Code::InvalidArgument),
+            (&[b"\0\0\0\0\x02h"], None, Code::InvalidArgument),
+            (&[b"\0\0\0\0\0\0"], None, Code::InvalidArgument),
+            (&[b"\0\0\0\0\0"], Some(h2::Reason::CANCEL), Code::Canceled),
+        ] {
+            let status = messages(chunks, reset).only().await.expect_err("refused");
+            assert_eq!(status.code(), want, "{chunks:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_error_is_the_last_item() {
+        let good = Ok(Bytes::from_static(b"a"));
+        let reset = all(messages(&[b"\0\0\0\0\x01a"], Some(h2::Reason::CANCEL))).await;
+        assert_eq!(reset, [good.clone(), Err(Code::Canceled)]);
+        let flags = all(messages(&[b"\0\0\0\0\x01a\x02", b"\0\0\0\0", b"\0"], None)).await;
+        assert_eq!(flags, [good, Err(Code::Internal)]);
+    }
+}
