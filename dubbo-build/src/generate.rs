@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use prost_build::{Config, Module};
 use prost_types::FileDescriptorProto;
-use quote::ToTokens;
 use syn::{Attribute, Item, parse::Parser, visit_mut::VisitMut};
 
 use crate::{
@@ -63,10 +62,14 @@ pub(crate) fn files(
         files.insert(name, header + &prettyplease::unparse(&file));
     }
     if let Some(include_file) = &settings.include_file {
-        let sources = protos.files.iter().map(FileDescriptorProto::name);
+        let sources = protos
+            .files
+            .iter()
+            .filter(|file| modules.contains_key(&module_of(file)));
+        let header = header(sources.map(FileDescriptorProto::name));
         let modules: Vec<_> = modules.into_keys().collect();
         let text = include::modules(&modules, settings.out_dir.is_none());
-        files.insert(include_file.clone(), header(sources) + &text);
+        files.insert(include_file.clone(), header + &text);
     }
     Ok(files)
 }
@@ -114,20 +117,32 @@ fn descriptors(protos: &Protos, module: &Module) -> Result<Option<Item>, Error> 
     ))
 }
 
-/// What holds for the whole file cannot stand at its top, because the file is included: it stands before every item.
+/// What holds for the whole file cannot stand at its top, because the file is included: it stands at every item.
 fn finish(file: &mut syn::File) {
     CodeIsText.visit_file_mut(file);
     let allow = Attribute::parse_outer
         .parse_str(ALLOW)
         .expect("invariant: the constant is an attribute");
-    for item in &mut file.items {
-        let tokens = std::mem::replace(item, Item::Verbatim(proc_macro2::TokenStream::new()));
-        let mut marked = proc_macro2::TokenStream::new();
-        for attribute in &allow {
-            attribute.to_tokens(&mut marked);
-        }
-        tokens.to_tokens(&mut marked);
-        *item = syn::parse2(marked).expect("invariant: an item with an attribute is an item");
+    for attributes in file.items.iter_mut().filter_map(attributes) {
+        let docs = attributes
+            .iter()
+            .take_while(|attribute| attribute.path().is_ident("doc"));
+        let after_docs = docs.count();
+        attributes.splice(after_docs..after_docs, allow.iter().cloned());
+    }
+}
+
+/// The attributes of what prost, pbjson and the services are made of.
+fn attributes(item: &mut Item) -> Option<&mut Vec<Attribute>> {
+    match item {
+        Item::Const(item) => Some(&mut item.attrs),
+        Item::Enum(item) => Some(&mut item.attrs),
+        Item::Impl(item) => Some(&mut item.attrs),
+        Item::Mod(item) => Some(&mut item.attrs),
+        Item::Static(item) => Some(&mut item.attrs),
+        Item::Struct(item) => Some(&mut item.attrs),
+        Item::Trait(item) => Some(&mut item.attrs),
+        _ => None,
     }
 }
 
@@ -142,4 +157,4 @@ fn header<'a>(sources: impl Iterator<Item = &'a str>) -> String {
 
 /// Generated code is not written to the reader's taste.
 pub(crate) const ALLOW: &str =
-    "#[allow(clippy::all, clippy::pedantic, dead_code, deprecated, missing_docs, unreachable_pub)]";
+    "#[allow(clippy::all, clippy::pedantic, dead_code, missing_docs, unreachable_pub)]";

@@ -59,7 +59,7 @@ struct Parts<'a> {
 }
 
 struct Rpc {
-    index: usize,
+    index: Literal,
     wire_name: String,
     name: Ident,
     kind: Kind,
@@ -176,7 +176,7 @@ impl<'a> Parts<'a> {
             #[doc = #about]
             pub static #descriptor: #core::LazyLock<::std::sync::Arc<#core::ServiceDescriptor>> =
                 #core::LazyLock::new(|| {
-                    let methods = ::std::vec![#(#methods),*];
+                    let methods = ::std::vec::Vec::from([#(#methods),*]);
                     ::std::sync::Arc::new(
                         #core::ServiceDescriptor::new(#name, methods)
                             .with_file_descriptor_set(self::#set),
@@ -299,6 +299,7 @@ impl<'a> Parts<'a> {
             }
 
             impl<T: self::#interface> ::core::convert::From<#server<T>> for #core::Service {
+                #[allow(deprecated)]
                 fn from(server: #server<T>) -> Self {
                     let descriptor = ::std::sync::Arc::clone(&self::#descriptor);
                     let builder = #core::Service::builder(descriptor, ::core::any::type_name::<T>());
@@ -383,7 +384,7 @@ impl Rpc {
     fn new(services: &Services, index: usize, method: &Method) -> Self {
         let level = method.options.idempotency_level();
         Self {
-            index,
+            index: Literal::usize_unsuffixed(index),
             wire_name: method.proto_name.clone(),
             name: syn::parse_str(&method.name)
                 .expect("invariant: the names were checked, and prost escapes keywords"),
@@ -391,7 +392,10 @@ impl Rpc {
             input: Side::new(services, &method.input_proto_type, &method.input_type),
             output: Side::new(services, &method.output_proto_type, &method.output_type),
             idempotent: level != IdempotencyLevel::IdempotencyUnknown,
-            doc: doc(&method.comments),
+            doc: doc_or(
+                &method.comments,
+                &format!(" The rpc `{}`.", method.proto_name),
+            ),
             deprecated: deprecated(method.options.deprecated()),
         }
     }
@@ -445,6 +449,15 @@ fn doc(comments: &Comments) -> TokenStream {
     // What is left are comments that belong to nothing.
     let lines = text.lines().filter_map(|line| line.strip_prefix("///"));
     quote!(#(#[doc = #lines])*)
+}
+
+fn doc_or(comments: &Comments, default: &str) -> TokenStream {
+    let doc = doc(comments);
+    if doc.is_empty() {
+        quote!(#[doc = #default])
+    } else {
+        doc
+    }
 }
 
 fn deprecated(deprecated: bool) -> TokenStream {
