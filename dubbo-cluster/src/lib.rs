@@ -1,1 +1,36 @@
-//! Chooses a node and saves a failed call: directories, clusters, load balancers.
+//! Chooses a node and saves a failed call: directories, routers, load balancers, clusters.
+//!
+//! ```text
+//! caller -> cluster (failover, failfast): attempts
+//!             -> directory: who is there, routers applied    every attempt
+//!             -> load balance (random, roundrobin): which    every attempt
+//!             -> filters and protocol of the chosen node     every attempt
+//! ```
+//!
+//! `docs/spec/cluster.md` says what each does. Everything up to the chosen node is synchronous, takes no lock but the
+//! round robin's own, and allocates nothing for up to 16 providers.
+//!
+//! Plugins that this crate links: clusters `failover`, `failfast`; load balances `random`, `roundrobin`.
+
+pub mod cluster;
+pub mod directory;
+pub mod loadbalance;
+pub mod router;
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::{
+        cluster::{Cluster, LoadBalance, Router},
+        extension::Extensions,
+    };
+
+    #[test]
+    fn what_is_linked_is_what_the_documentation_says() {
+        let linked = Extensions::linked().expect("no duplicates");
+        assert_eq!(linked.names::<dyn Cluster>(), ["failfast", "failover"]);
+        assert_eq!(linked.names::<dyn LoadBalance>(), ["random", "roundrobin"]);
+        assert!(linked.names::<dyn Router>().is_empty());
+    }
+}

@@ -1,0 +1,244 @@
+//! One attempt: who takes it, and how long it may take. All clusters make theirs here.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use dubbo_core::{
+    cluster::{Candidates, ClusterConfig, Directory, MethodConfig, Node, NodeId},
+    invocation::{Invocation, RpcResult},
+    service::CallKind,
+    status::Status,
+};
+use tokio::time::{Instant, timeout_at};
+
+/// One reference, as its cluster sees it.
+pub(super) struct Reference {
+    pub(super) directory: Arc<dyn Directory>,
+    pub(super) config: Arc<ClusterConfig>,
+    /// The provider that sticky methods stay with; 0 is none.
+    sticky: AtomicU64,
+}
+
+impl Reference {
+    pub(super) fn new(directory: Arc<dyn Directory>, config: Arc<ClusterConfig>) -> Self {
+        Self {
+            directory,
+            config,
+            sticky: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn is_available(&self) -> bool {
+        let nodes = self.directory.nodes();
+        nodes.iter().any(|node| node.invoker.is_available())
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        let nodes = self.directory.nodes();
+        nodes.iter().map(|node| node.invoker.in_flight()).sum()
+    }
+
+    /// The options of the method that is called. Fills in how long an attempt of a unary call may take; a stream has a
+    /// limit only when its caller set one.
+    pub(super) fn prepare(&self, invocation: &mut Invocation) -> &MethodConfig {
+        let method = self.config.method(&invocation.method);
+        if invocation.timeout.is_none() && invocation.method.kind() == CallKind::Unary {
+            invocation.timeout = method.timeout;
+        }
+        method
+    }
+
+    /// Chooses among `candidates` (`docs/spec/cluster.md` §1.6): the sticky one, else one that is available and was not
+    /// tried, else one that is available, else one that was not tried. `None`: all were tried and none is available.
+    ///
+    /// # Errors
+    ///
+    /// The load balance does not keep its promise.
+    pub(super) fn choose(
+        &self,
+        candidates: &Candidates,
+        tried: &[NodeId],
+        method: &MethodConfig,
+        invocation: &Invocation,
+    ) -> Result<Option<Node>, Status> {
+        let available = |node: &Node| node.invoker.is_available();
+        let untried = |node: &Node| !tried.contains(&node.id);
+        if method.sticky {
+            let sticky = self.sticky.load(Ordering::Relaxed);
+            let same = candidates.iter().find(|node| node.id.number() == sticky);
+            if let Some(node) = same.filter(|node| available(node) && untried(node)) {
+                return Ok(Some(node.clone()));
+            }
+        }
+        let choices: [&dyn Fn(&Node) -> bool; 3] = [
+            &|node| available(node) && untried(node),
+            &available,
+            &untried,
+        ];
+        for wanted in choices {
+            let mut kept = candidates.clone();
+            kept.retain(wanted);
+            if kept.is_empty() {
+                continue;
+            }
+            let picked = method.load_balance.select(&kept, invocation);
+            let node = picked.and_then(|at| kept.get(at)).ok_or_else(|| {
+                Status::internal(format!(
+                    "the load balance picked {picked:?} of {} providers",
+                    kept.len()
+                ))
+            })?;
+            if method.sticky {
+                self.sticky.store(node.id.number(), Ordering::Relaxed);
+            }
+            return Ok(Some(node.clone()));
+        }
+        Ok(None)
+    }
+}
+
+/// The error of a first attempt without a node: a directory says why it lists nobody, so this one breaks its promise.
+pub(super) fn nobody_listed() -> Status {
+    Status::unavailable("the directory listed no provider and did not say why").not_processed()
+}
+
+/// Has `node` take the call.
+pub(super) async fn call(node: &Node, invocation: Invocation) -> RpcResult {
+    let limit = invocation
+        .attempt_deadline(Instant::now())
+        .and_then(|deadline| deadline.checked_add(OVERRUN));
+    let call = node.invoker.invoke(invocation);
+    let Some(limit) = limit else {
+        return call.await;
+    };
+    timeout_at(limit, call).await.unwrap_or_else(|_| {
+        Err(Status::deadline_exceeded(
+            "the attempt went on after its time was up; a filter or the protocol does not keep to the deadline",
+        ))
+    })
+}
+
+/// Protocols end an attempt at its deadline, and know best what they waited for. This much later it is ended for them.
+const OVERRUN: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use dubbo_core::{cluster::LoadBalance, invoker::Invoker, service::ServiceKey};
+
+    use super::*;
+    use crate::{
+        loadbalance::{Clock, RoundRobin},
+        testing::{Fixed, Scripted, invocation, service},
+    };
+
+    fn reference(sticky: bool, load_balance: Arc<dyn LoadBalance>) -> Reference {
+        let method = MethodConfig {
+            timeout: None,
+            retries: 2,
+            sticky,
+            load_balance,
+        };
+        let key = ServiceKey::new("a.B");
+        let config = ClusterConfig::new(key, &service(), method, &HashMap::new());
+        Reference::new(Fixed::of(&[]), Arc::new(config))
+    }
+
+    fn round_robin() -> Arc<dyn LoadBalance> {
+        Arc::new(RoundRobin::new(Clock::new(|| 0)))
+    }
+
+    /// The port of the node that `reference` chooses.
+    fn choose(
+        reference: &Reference,
+        nodes: &[Arc<Scripted>],
+        tried: &[u16],
+    ) -> Result<Option<u16>, String> {
+        let invocation = invocation();
+        let candidates = Fixed::of(nodes).list(&invocation).expect("lists");
+        let tried: Vec<NodeId> = nodes
+            .iter()
+            .map(|node| node.url())
+            .filter(|url| url.port().is_some_and(|port| tried.contains(&port)))
+            .map(NodeId::of)
+            .collect();
+        let method = reference.config.method(&invocation.method);
+        reference
+            .choose(&candidates, &tried, method, &invocation)
+            .map(|node| node?.invoker.url().port())
+            .map_err(|status| status.message().to_owned())
+    }
+
+    #[test]
+    fn available_and_untried_comes_first_then_available_then_untried() {
+        for (available, tried, want) in [
+            ([true, true], &[][..], Ok(Some(1))),
+            ([false, true], &[], Ok(Some(2))),
+            ([true, true], &[1], Ok(Some(2))),
+            ([true, false], &[1], Ok(Some(1))),
+            ([true, true], &[1, 2], Ok(Some(1))),
+            ([false, false], &[1], Ok(Some(2))),
+            ([false, false], &[], Ok(Some(1))),
+            ([false, false], &[1, 2], Ok(None)),
+        ] {
+            let nodes = [1, 2].map(Scripted::at);
+            for (node, available) in nodes.iter().zip(available) {
+                node.set_available(available);
+            }
+            let got = choose(&reference(false, round_robin()), &nodes, tried);
+            assert_eq!(got, want, "available {available:?}, tried {tried:?}");
+        }
+    }
+
+    #[test]
+    fn sticky_calls_stay_until_their_provider_is_gone_tried_or_unavailable() {
+        let nodes = [1, 2, 3].map(Scripted::at);
+        let reference = reference(true, round_robin());
+        for _ in 0..100 {
+            assert_eq!(choose(&reference, &nodes, &[]), Ok(Some(1)));
+        }
+        nodes[0].set_available(false);
+        assert_eq!(choose(&reference, &nodes, &[]), Ok(Some(2)));
+        nodes[0].set_available(true);
+        assert_eq!(
+            choose(&reference, &nodes, &[]),
+            Ok(Some(2)),
+            "the new one is remembered"
+        );
+        let other = choose(&reference, &nodes, &[2]);
+        assert!(matches!(other, Ok(Some(1 | 3))), "{other:?}");
+        assert_eq!(choose(&reference, &nodes, &[]), other);
+        let rest: Vec<_> = nodes
+            .iter()
+            .filter(|node| Ok(node.url().port()) != other)
+            .cloned()
+            .collect();
+        assert_ne!(choose(&reference, &rest, &[]), other);
+    }
+
+    #[test]
+    fn a_load_balance_that_picks_nothing_is_an_error_and_no_panic() {
+        struct Broken(Option<usize>);
+        impl LoadBalance for Broken {
+            fn select(&self, _: &Candidates, _: &Invocation) -> Option<usize> {
+                self.0
+            }
+        }
+        for (pick, want) in [
+            (None, "the load balance picked None of 1 providers"),
+            (Some(7), "the load balance picked Some(7) of 1 providers"),
+        ] {
+            let reference = reference(false, Arc::new(Broken(pick)));
+            assert_eq!(
+                choose(&reference, &[Scripted::at(1)], &[]),
+                Err(want.to_owned())
+            );
+        }
+    }
+}

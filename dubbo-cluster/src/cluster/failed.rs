@@ -1,0 +1,250 @@
+//! A call that failed for good: what was tried, on whom, and what each said.
+
+use std::{error::Error, fmt, time::Duration};
+
+use dubbo_core::{service::ServiceKey, status::Status, url::Url};
+
+/// The source of the status of a call that a cluster gave up: `status.source()` downcasts to it.
+///
+/// The status itself has the code, details and attachments of the last attempt, and this value's text as its message
+/// (`docs/spec/cluster.md` §2.1.4).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FailedCall {
+    /// The service that was called.
+    pub service: ServiceKey,
+    /// The method.
+    pub method: String,
+    /// How many attempts there could have been.
+    pub allowed: u32,
+    /// How many there were.
+    pub made: u32,
+    /// The attempts in their order: the first 63 and the last.
+    pub attempts: Vec<Attempt>,
+    /// How many providers could be chosen from, last.
+    pub candidates: usize,
+    /// Who names the providers.
+    pub origin: String,
+    /// The caller's address.
+    pub consumer: String,
+    /// Why there was no further attempt, unless because all were used.
+    pub stopped: Option<String>,
+}
+
+/// One attempt that failed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// The provider.
+    pub node: Url,
+    /// How long it took to fail.
+    pub elapsed: Duration,
+    /// How it failed.
+    pub status: Status,
+}
+
+impl FailedCall {
+    /// A call that may take `allowed` attempts, before the first.
+    pub(super) fn new(service: &ServiceKey, method: &str, allowed: u32, consumer: &Url) -> Self {
+        Self {
+            service: service.clone(),
+            method: method.to_owned(),
+            allowed,
+            made: 0,
+            attempts: Vec::new(),
+            candidates: 0,
+            origin: String::new(),
+            consumer: consumer.host().to_owned(),
+            stopped: None,
+        }
+    }
+
+    /// Adds an attempt.
+    pub(super) fn push(&mut self, node: &Url, elapsed: Duration, status: Status) {
+        self.made += 1;
+        self.attempts.truncate(KEPT - 1);
+        self.attempts.push(Attempt {
+            node: node.clone(),
+            elapsed,
+            status,
+        });
+    }
+
+    /// The status that the caller gets: that of the last attempt, or `instead` of it, told as a whole.
+    pub(super) fn into_status(self, instead: Option<&Status>) -> Status {
+        let last = instead.or_else(|| self.attempts.last().map(|attempt| &attempt.status));
+        let Some(last) = last.cloned() else {
+            return Status::internal(self.to_string());
+        };
+        // Made anew, because "not processed" holds for the call only if it holds for every attempt.
+        let status = Status::new(last.code(), format!("{self}: {}", last.message()))
+            .with_origin(last.origin())
+            .with_details(last.details().to_vec())
+            .with_attachments(last.attachments().clone());
+        let untouched = self.attempts.len() == self.made as usize
+            && self.attempts.iter().all(|a| a.status.is_not_processed());
+        let status = if untouched {
+            status.not_processed()
+        } else {
+            status
+        };
+        status.with_source(self)
+    }
+}
+
+impl fmt::Display for FailedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "calling {} of {}: {} of {} attempts failed (",
+            self.method, self.service, self.made, self.allowed
+        )?;
+        for (index, attempt) in self.attempts.iter().take(SHOWN).enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{attempt}")?;
+        }
+        let more = (self.made as usize).saturating_sub(SHOWN);
+        if more > 0 {
+            write!(f, " and {more} more")?;
+        }
+        f.write_str(")")?;
+        if let Some(stopped) = &self.stopped {
+            write!(f, ", {stopped}")?;
+        }
+        write!(
+            f,
+            "; {} candidates from {}; consumer {}, dubbo-rust {}",
+            self.candidates,
+            self.origin,
+            self.consumer,
+            env!("CARGO_PKG_VERSION")
+        )
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let elapsed = if self.elapsed < Duration::from_millis(1) {
+            format!("{}µs", self.elapsed.as_micros())
+        } else {
+            format!("{}ms", self.elapsed.as_millis())
+        };
+        write!(
+            f,
+            "{}://{} {} after {elapsed}",
+            self.node.protocol(),
+            self.node.address(),
+            self.status.code()
+        )
+    }
+}
+
+impl Error for FailedCall {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let last = self.attempts.last()?;
+        Some(&last.status)
+    }
+}
+
+/// How many attempts the text names.
+const SHOWN: usize = 8;
+
+/// How many attempts are kept: a caller may ask for any number of retries.
+const KEPT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::status::{Code, Origin};
+
+    use super::*;
+
+    fn failed(statuses: &[Status], allowed: u32) -> FailedCall {
+        let mut failed = FailedCall::new(
+            &"g/a.B:1.0".parse().expect("valid"),
+            "Get",
+            allowed,
+            &Url::new("consumer", "10.0.0.9"),
+        );
+        for (port, status) in (1..).zip(statuses) {
+            let node = Url::new("tri", "10.0.0.1").with_port(port);
+            failed.push(&node, Duration::from_micros(2_500), status.clone());
+        }
+        failed.candidates = 3;
+        failed.origin = "registry memory://local".to_owned();
+        failed
+    }
+
+    #[test]
+    fn the_text_tells_the_whole_story() {
+        let mut failed = failed(
+            &[
+                Status::unavailable("refused"),
+                Status::deadline_exceeded("too slow"),
+            ],
+            3,
+        );
+        failed.stopped = Some("no time for another".to_owned());
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(
+            failed.into_status(None).message(),
+            format!(
+                "calling Get of g/a.B:1.0: 2 of 3 attempts failed (tri://10.0.0.1:1 unavailable after 2ms, \
+                 tri://10.0.0.1:2 deadline_exceeded after 2ms), no time for another; 3 candidates from registry \
+                 memory://local; consumer 10.0.0.9, dubbo-rust {version}: too slow"
+            )
+        );
+    }
+
+    #[test]
+    fn the_last_attempt_gives_code_origin_details_and_attachments() {
+        let mut last = Status::aborted("conflict")
+            .with_origin(Origin::Remote)
+            .with_detail(&7_i64);
+        last.attachments_mut().insert("k", "v");
+        let status = failed(&[Status::unavailable("refused"), last], 2).into_status(None);
+        assert_eq!(
+            (status.code(), status.origin()),
+            (Code::Aborted, Origin::Remote)
+        );
+        assert_eq!(status.detail::<i64>(), Some(7));
+        assert_eq!(status.attachments().get("k"), Some("v"));
+        let source = Error::source(&status).expect("has a source");
+        let failed = source.downcast_ref::<FailedCall>().expect("the story");
+        assert_eq!(failed.attempts[0].status.message(), "refused");
+        assert_eq!(
+            failed.source().expect("the last").to_string(),
+            "aborted: conflict"
+        );
+    }
+
+    #[test]
+    fn a_call_is_unprocessed_only_if_every_attempt_was() {
+        let refused = Status::unavailable("GOAWAY").not_processed();
+        let broken = Status::unavailable("reset");
+        for (statuses, want) in [
+            (vec![refused.clone(), refused.clone()], true),
+            (vec![broken.clone(), refused.clone()], false),
+            (vec![refused.clone(), broken], false),
+            (vec![refused; KEPT + 1], false),
+        ] {
+            let status = failed(&statuses, 100).into_status(None);
+            assert_eq!(status.is_not_processed(), want, "{statuses:?}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_attempts_takes_bounded_room() {
+        let failed = failed(&vec![Status::unavailable("x"); 1_000], 1_000);
+        assert_eq!((failed.made, failed.attempts.len()), (1_000, KEPT));
+        assert_eq!(
+            failed.attempts[KEPT - 1].node.port(),
+            Some(1_000),
+            "the last is kept"
+        );
+        let text = failed.to_string();
+        assert!(
+            text.contains("1000 of 1000 attempts") && text.contains(" and 992 more)"),
+            "{text}"
+        );
+    }
+}

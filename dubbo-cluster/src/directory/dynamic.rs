@@ -1,0 +1,163 @@
+//! The providers that a registry names, as they come and go.
+
+use std::{fmt, sync::Arc};
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use dubbo_core::{
+    cluster::{Candidates, Directory, Node},
+    extension::BoxError,
+    invocation::Invocation,
+    invoker::Invoker,
+    registry::RegistrySnapshot,
+    service::ServiceKey,
+    status::Status,
+    subscription::Subscription,
+    url::Url,
+};
+use tokio::{
+    sync::{Mutex, watch},
+    task::JoinSet,
+    time::Instant,
+};
+
+use super::{
+    availability::{Availability, any_available},
+    explain::{View, no_provider},
+    follow::Follower,
+};
+use crate::router::RouterChain;
+
+/// A directory that follows a registry.
+///
+/// One task owns the list: it refers to providers that are new, keeps the invokers of those that stay, publishes the new
+/// list whole, and closes the invokers of those that left once their calls have ended. An outage of the registry keeps
+/// the last list; an empty list is none.
+///
+/// Dropping it drops its invokers; [`close`](Directory::close) closes them.
+pub struct DynamicDirectory {
+    consumer: Url,
+    routers: RouterChain,
+    shared: Arc<Shared>,
+    availability: Availability,
+    stop: watch::Sender<bool>,
+    task: Mutex<JoinSet<()>>,
+}
+
+/// What the task publishes and calls read.
+pub(super) struct Shared {
+    pub(super) service: ServiceKey,
+    /// What messages call the registry.
+    pub(super) registry: String,
+    pub(super) state: ArcSwap<State>,
+}
+
+pub(super) struct State {
+    pub(super) nodes: Arc<[Node]>,
+    pub(super) view: View,
+}
+
+impl DynamicDirectory {
+    /// Follows `subscription`, which `registry` gave for `consumer`. When it returns, the first state has been taken in.
+    ///
+    /// `refer` makes the invoker of one provider, filters and all, from the merged URL ([`merge`](super::merge)); it
+    /// should be quick, since the list waits for it. A provider that it refuses is left out with a warning and tried
+    /// again with the next change. The consumer's `protocol` parameter, a name or a list of names, says which protocols
+    /// to call; without it all are.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub async fn follow<F, Fut>(
+        consumer: Url,
+        registry: &Url,
+        subscription: Subscription<RegistrySnapshot>,
+        routers: RouterChain,
+        refer: F,
+    ) -> Self
+    where
+        F: Fn(Url) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send + 'static,
+    {
+        let shared = Arc::new(Shared {
+            service: consumer.service_key(),
+            registry: format!("registry {}://{}", registry.protocol(), registry.address()),
+            state: ArcSwap::from_pointee(State {
+                nodes: Arc::default(),
+                view: View::unanswered(Instant::now()),
+            }),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let mut follower = Follower::new(
+            Arc::clone(&shared),
+            consumer.clone(),
+            subscription,
+            refer,
+            stopped,
+        );
+        follower.take_current().await;
+        let mut task = JoinSet::new();
+        task.spawn(follower.run());
+
+        let watched = Arc::clone(&shared);
+        Self {
+            consumer,
+            routers,
+            shared,
+            availability: Availability::new(move || any_available(&watched.state.load().nodes)),
+            stop,
+            task: Mutex::new(task),
+        }
+    }
+}
+
+#[async_trait]
+impl Directory for DynamicDirectory {
+    fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
+        let Shared {
+            service, registry, ..
+        } = &*self.shared;
+        let state = self.shared.state.load();
+        let mut candidates = Candidates::all(Arc::clone(&state.nodes));
+        if candidates.is_empty() {
+            let why = state.view.explain(registry, Instant::now());
+            return Err(no_provider(service, &why));
+        }
+        self.routers
+            .route(&mut candidates, &self.consumer, invocation)
+            .map_err(|emptied| no_provider(service, &emptied))?;
+        Ok(candidates)
+    }
+
+    fn nodes(&self) -> Arc<[Node]> {
+        Arc::clone(&self.shared.state.load().nodes)
+    }
+
+    fn consumer_url(&self) -> &Url {
+        &self.consumer
+    }
+
+    fn origin(&self) -> String {
+        self.shared.registry.clone()
+    }
+
+    fn availability(&self) -> watch::Receiver<bool> {
+        self.availability.watch()
+    }
+
+    async fn close(&self) {
+        self.stop.send_replace(true);
+        let mut task = self.task.lock().await;
+        while task.join_next().await.is_some() {}
+    }
+}
+
+impl fmt::Debug for DynamicDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicDirectory")
+            .field("consumer", &self.consumer)
+            .field("registry", &self.shared.registry)
+            .field("nodes", &self.nodes())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,13 @@
+//! Who can be called: the providers of one reference, from its direct URLs or from a registry.
+
+mod availability;
+mod dynamic;
+mod explain;
+mod follow;
+mod merge;
+mod static_list;
+mod weight;
+
+pub use dynamic::DynamicDirectory;
+pub use merge::merge;
+pub use static_list::{ReferError, StaticDirectory};

@@ -1,0 +1,161 @@
+//! `roundrobin`: in turn, in proportion to the weights.
+
+use std::{fmt, sync::Arc};
+
+use dubbo_core::{
+    cluster::{Candidates, LoadBalance, NodeId},
+    invocation::Invocation,
+};
+use parking_lot::RwLock;
+use smallvec::SmallVec;
+use tokio::time::Instant;
+
+use super::{Clock, SmoothWeighted};
+
+/// Gives each provider its turns in proportion to its weight, warm-up applied, spread out and not bunched.
+///
+/// `docs/spec/cluster.md` §3.4. Every method has turns of its own, so that two methods called alternately do not pin each
+/// other to one provider. Shares are exact under any number of callers.
+pub struct RoundRobin {
+    /// By the method's index in its service.
+    methods: RwLock<Vec<Arc<SmoothWeighted<NodeId>>>>,
+    clock: Clock,
+    made: Instant,
+}
+
+impl RoundRobin {
+    /// A rotation in which nobody has had a turn.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            methods: RwLock::default(),
+            clock,
+            made: Instant::now(),
+        }
+    }
+
+    fn turns_of(&self, method: usize) -> Arc<SmoothWeighted<NodeId>> {
+        if let Some(turns) = self.methods.read().get(method) {
+            return Arc::clone(turns);
+        }
+        let mut methods = self.methods.write();
+        while methods.len() <= method {
+            methods.push(Arc::default());
+        }
+        Arc::clone(&methods[method])
+    }
+}
+
+impl LoadBalance for RoundRobin {
+    fn select(&self, candidates: &Candidates, invocation: &Invocation) -> Option<usize> {
+        let now = self.clock.now_millis();
+        let nodes: SmallVec<[(NodeId, u32); 16]> = candidates
+            .iter()
+            .map(|node| (node.id, node.weight.at(now)))
+            .collect();
+        self.turns_of(invocation.method.index())
+            .pick(&nodes, self.made.elapsed())
+    }
+}
+
+impl fmt::Debug for RoundRobin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoundRobin").finish_non_exhaustive()
+    }
+}
+
+dubbo_core::extension!(dyn LoadBalance, "roundrobin", |_cx| Ok(Arc::new(
+    RoundRobin::new(Clock::system())
+)));
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::cluster::Node;
+
+    use super::*;
+    use crate::testing::{candidates, invocation, invocation_of, node, weighted};
+
+    fn turns(round_robin: &RoundRobin, weights: &[u32], picks: usize) -> String {
+        let candidates = candidates(&weighted(weights));
+        (0..picks)
+            .filter_map(|_| round_robin.select(&candidates, &invocation()))
+            .map(|at| char::from(b'a' + u8::try_from(at).expect("few")))
+            .collect()
+    }
+
+    fn fixed() -> RoundRobin {
+        RoundRobin::new(Clock::new(|| 0))
+    }
+
+    #[test]
+    fn turns_follow_the_weights() {
+        for (weights, want) in [
+            (&[5, 1, 1][..], "aabacaaaabacaa"),
+            (&[1, 1, 1], "abcabc"),
+            (&[0, 0, 0], "abcabc"),
+            (&[], ""),
+        ] {
+            let got = turns(&fixed(), weights, want.len().max(1));
+            assert_eq!(got, want, "weights {weights:?}");
+        }
+    }
+
+    #[test]
+    fn a_changed_weight_costs_nobody_a_turn() {
+        let round_robin = fixed();
+        assert_eq!(turns(&round_robin, &[1, 1], 1), "a");
+        assert_eq!(turns(&round_robin, &[1, 2], 3), "bba");
+    }
+
+    #[test]
+    fn methods_take_turns_of_their_own() {
+        let round_robin = fixed();
+        let candidates = candidates(&weighted(&[1, 1]));
+        let (first, second) = (invocation_of("First"), invocation_of("Second"));
+        for want in [0, 1, 0, 1] {
+            assert_eq!(round_robin.select(&candidates, &first), Some(want));
+            assert_eq!(round_robin.select(&candidates, &second), Some(want));
+        }
+    }
+
+    #[test]
+    fn shares_are_exact_under_concurrent_callers() {
+        let round_robin = fixed();
+        let candidates = candidates(&weighted(&[5, 1, 1]));
+        let counts = parking_lot::Mutex::new([0_u32; 3]);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..8_750 {
+                        let at = round_robin
+                            .select(&candidates, &invocation())
+                            .expect("three");
+                        counts.lock()[at] += 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(counts.into_inner(), [50_000, 10_000, 10_000]);
+    }
+
+    #[test]
+    fn a_list_that_changes_under_callers_never_breaks_the_turns() {
+        let round_robin = fixed();
+        let all: Vec<Node> = (1..=6).map(|port| node(port, 1)).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (round_robin, all) = (&round_robin, &all);
+                scope.spawn(move || {
+                    let mut random = fastrand::Rng::with_seed(thread);
+                    for _ in 0..500 {
+                        let nodes: Vec<Node> =
+                            all.iter().filter(|_| random.bool()).cloned().collect();
+                        let count = nodes.len();
+                        let at = round_robin.select(&Candidates::all(nodes.into()), &invocation());
+                        assert_eq!(at.is_some(), count > 0);
+                        assert!(at.is_none_or(|at| at < count));
+                    }
+                });
+            }
+        });
+    }
+}

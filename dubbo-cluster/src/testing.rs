@@ -1,0 +1,283 @@
+//! What tests call: providers that follow a script, and lists of them. Integration tests include this file, too.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use dubbo_core::{
+    cluster::{Candidates, Directory, Node, NodeWeight},
+    invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
+    invoker::Invoker,
+    payload::{Codec, Payload},
+    service::{CallKind, MethodDescriptor, ServiceDescriptor, ServiceKey},
+    status::Status,
+    url::Url,
+};
+use parking_lot::Mutex;
+use tokio::{sync::watch, time::Instant};
+
+/// A provider that answers as it was told to, and notes what it got.
+pub(crate) struct Scripted {
+    url: Url,
+    script: Mutex<VecDeque<Answer>>,
+    calls: Mutex<Vec<Got>>,
+    available: AtomicBool,
+    in_flight: AtomicUsize,
+    closed: AtomicBool,
+}
+
+/// What a scripted provider does with a call.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// Answers after a time.
+    After(Duration),
+    /// Fails at once.
+    Fail(Status),
+    /// Never answers; like a protocol, it gives up at the attempt's deadline.
+    Hang,
+    /// Never answers, and does not look at the clock.
+    Deaf,
+}
+
+/// One call that came.
+#[derive(Debug, Clone)]
+pub(crate) struct Got {
+    /// When.
+    pub(crate) at: Instant,
+    /// How much time it had.
+    pub(crate) time: Option<Duration>,
+    /// Its attachment `retries`.
+    pub(crate) retries: Option<String>,
+}
+
+impl Scripted {
+    /// A provider at `port` that answers every call.
+    pub(crate) fn at(port: u16) -> Arc<Self> {
+        Self::with(port, [])
+    }
+
+    /// A provider at `port` that follows `script` and then stays with its last line.
+    pub(crate) fn with(port: u16, script: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+        Self::of(url(port), script)
+    }
+
+    /// The same behind `url`.
+    pub(crate) fn of(url: Url, script: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+        Arc::new(Self {
+            url,
+            script: Mutex::new(script.into_iter().collect()),
+            calls: Mutex::default(),
+            available: AtomicBool::new(true),
+            in_flight: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn set_available(&self, available: bool) {
+        self.available.store(available, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Got> {
+        self.calls.lock().clone()
+    }
+}
+
+#[async_trait]
+impl Invoker for Scripted {
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    fn is_available(&self) -> bool {
+        self.available.load(Ordering::Relaxed) && !self.is_closed()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    async fn invoke(&self, invocation: Invocation) -> RpcResult {
+        if self.is_closed() {
+            return Err(Status::internal("called after it was closed"));
+        }
+        let now = Instant::now();
+        let deadline = invocation.attempt_deadline(now);
+        self.calls.lock().push(Got {
+            at: now,
+            time: deadline.map(|deadline| deadline - now),
+            retries: invocation.attachments.get("retries").map(str::to_owned),
+        });
+        let answer = {
+            let mut script = self.script.lock();
+            let answer = script.front().cloned();
+            if script.len() > 1 {
+                script.pop_front();
+            }
+            answer
+        };
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let _call = Ended(&self.in_flight);
+        match answer {
+            None => Ok(reply()),
+            Some(Answer::After(time)) => {
+                tokio::time::sleep(time).await;
+                Ok(reply())
+            }
+            Some(Answer::Fail(status)) => Err(status),
+            Some(Answer::Hang) if deadline.is_some() => {
+                tokio::time::sleep_until(deadline.unwrap_or(now)).await;
+                Err(Status::deadline_exceeded("hung"))
+            }
+            Some(Answer::Hang | Answer::Deaf) => std::future::pending().await,
+        }
+    }
+
+    async fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Ended<'a>(&'a AtomicUsize);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A directory that lists what it was given.
+pub(crate) struct Fixed {
+    consumer: Url,
+    nodes: Mutex<Arc<[Node]>>,
+}
+
+impl Fixed {
+    pub(crate) fn of(providers: &[Arc<Scripted>]) -> Arc<Self> {
+        let fixed = Self {
+            consumer: consumer(),
+            nodes: Mutex::default(),
+        };
+        fixed.set(providers);
+        Arc::new(fixed)
+    }
+
+    pub(crate) fn set(&self, providers: &[Arc<Scripted>]) {
+        *self.nodes.lock() = providers
+            .iter()
+            .map(|provider| Node::new(Arc::clone(provider) as _, NodeWeight::constant(1)))
+            .collect();
+    }
+}
+
+#[async_trait]
+impl Directory for Fixed {
+    fn list(&self, _invocation: &Invocation) -> Result<Candidates, Status> {
+        let candidates = Candidates::all(self.nodes());
+        if candidates.is_empty() {
+            return Err(Status::unavailable("nobody is there").not_processed());
+        }
+        Ok(candidates)
+    }
+
+    fn nodes(&self) -> Arc<[Node]> {
+        Arc::clone(&self.nodes.lock())
+    }
+
+    fn consumer_url(&self) -> &Url {
+        &self.consumer
+    }
+
+    fn origin(&self) -> String {
+        "a test".to_owned()
+    }
+
+    fn availability(&self) -> watch::Receiver<bool> {
+        watch::Sender::new(true).subscribe()
+    }
+
+    async fn close(&self) {}
+}
+
+/// The provider at `port`.
+pub(crate) fn url(port: u16) -> Url {
+    Url::new("tri", "10.0.0.1").with_port(port).with_path("a.B")
+}
+
+pub(crate) fn consumer() -> Url {
+    Url::new("consumer", "10.0.0.9").with_path("a.B")
+}
+
+/// The service `a.B`: `First` and `Second` are unary, the others stream as they are called.
+pub(crate) fn service() -> Arc<ServiceDescriptor> {
+    let methods = [
+        ("First", CallKind::Unary),
+        ("Second", CallKind::Unary),
+        ("Upload", CallKind::ClientStream),
+        ("Download", CallKind::ServerStream),
+    ];
+    Arc::new(ServiceDescriptor::new(
+        "a.B",
+        methods
+            .map(|(name, kind)| MethodDescriptor::new(name, kind))
+            .to_vec(),
+    ))
+}
+
+pub(crate) fn invocation() -> Invocation {
+    invocation_of("First")
+}
+
+pub(crate) fn invocation_of(method: &str) -> Invocation {
+    let method = service().find(method).expect("a method of the service");
+    let body = if method.kind().streams_requests() {
+        Body::Stream(PayloadStream::new(futures_util::stream::empty()))
+    } else {
+        message()
+    };
+    Invocation::new(Arc::new(ServiceKey::new("a.B")), method, body)
+}
+
+/// Nodes of these weights at ports 1, 2, 3, …
+pub(crate) fn candidates(weights: &[NodeWeight]) -> Candidates {
+    let nodes: Vec<Node> = (1..)
+        .zip(weights)
+        .map(|(port, &weight)| Node::new(Scripted::at(port), weight))
+        .collect();
+    Candidates::all(nodes.into())
+}
+
+pub(crate) fn node(port: u16, weight: u32) -> Node {
+    Node::new(Scripted::at(port), NodeWeight::constant(weight))
+}
+
+pub(crate) fn weighted(weights: &[u32]) -> Vec<NodeWeight> {
+    weights
+        .iter()
+        .map(|&base| NodeWeight::constant(base))
+        .collect()
+}
+
+pub(crate) fn ports(candidates: &Candidates) -> Vec<u16> {
+    candidates
+        .iter()
+        .filter_map(|node| node.invoker.url().port())
+        .collect()
+}
+
+fn reply() -> Reply {
+    Reply::new(message())
+}
+
+fn message() -> Body {
+    Body::Unary(Payload::encoded(Codec::Protobuf, Default::default()))
+}
