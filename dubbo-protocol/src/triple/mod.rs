@@ -1,5 +1,6 @@
 //! Triple: gRPC's framing over HTTP/2 with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
 
+mod client;
 mod frame;
 mod headers;
 mod server;
@@ -17,6 +18,7 @@ use dubbo_core::{
 };
 use tokio::time::Instant;
 
+use client::Client;
 use server::Servers;
 
 /// Triple, linked as the protocol `tri` (and `triple`): servers and connections of one instance.
@@ -26,6 +28,7 @@ use server::Servers;
 /// servers at once; [`Protocol::shutdown`] ends them well.
 #[derive(Default)]
 pub struct TripleProtocol {
+    client: Client,
     servers: Servers,
 }
 
@@ -49,12 +52,9 @@ impl Protocol for TripleProtocol {
     async fn refer(
         &self,
         url: &Url,
-        _service: Arc<ServiceDescriptor>,
+        service: Arc<ServiceDescriptor>,
     ) -> Result<Arc<dyn Invoker>, ProtocolError> {
-        Err(ProtocolError::Url {
-            url: url.clone(),
-            reason: "calls over Triple are not possible yet".to_owned(),
-        })
+        self.client.refer(url, service, self.default_port())
     }
 
     async fn announce_shutdown(&self) {
@@ -62,7 +62,10 @@ impl Protocol for TripleProtocol {
     }
 
     async fn shutdown(&self, deadline: Instant) -> Drained {
-        self.servers.shut_down(deadline).await
+        // Servers first: their calls may call others.
+        let mut drained = self.servers.shut_down(deadline).await;
+        drained.aborted += self.client.shut_down(deadline).await;
+        drained
     }
 }
 

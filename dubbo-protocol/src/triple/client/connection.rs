@@ -1,0 +1,301 @@
+//! One HTTP/2 connection: opening it, driving it, and knowing when it takes no more calls.
+//!
+//! Calls use `h2` without hyper's client between: only so is it known which calls a GOAWAY left out, what code a stream
+//! was reset with, and that a call which was never sent can be sent again.
+
+use std::{
+    fmt,
+    pin::pin,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use h2::{
+    SendStream,
+    client::{ResponseFuture, SendRequest},
+};
+use http::Request;
+use parking_lot::Mutex;
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
+
+use super::{
+    connect::{Connector, Transport},
+    failure::describe,
+    keep_alive::{KeepAlive, LastRead, Watched},
+    options::ConnectOptions,
+};
+
+/// A connection, as those see it who send calls on it. Dropping the last handle closes it once its calls have ended.
+pub(super) struct Connection {
+    sender: Mutex<SendRequest<Bytes>>,
+    opened: Instant,
+    life: Arc<Life>,
+}
+
+/// What is known about a connection by those who use it, drive it and replace it.
+#[derive(Debug, Default)]
+struct Life {
+    calls: Arc<AtomicUsize>,
+    answered: AtomicBool,
+    retired: AtomicBool,
+    retirement: Notify,
+    /// Why it takes no more calls.
+    reason: OnceLock<String>,
+}
+
+impl Connection {
+    /// Connects to `address` and waits for the peer's SETTINGS: what does not speak HTTP/2 is never taken for a
+    /// provider.
+    ///
+    /// # Errors
+    ///
+    /// The text says why, also when it took longer than the options allow.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the socket.
+    pub(super) async fn open(
+        connector: &dyn Connector,
+        address: &str,
+        options: &ConnectOptions,
+    ) -> Result<(Arc<Self>, Driver), ConnectError> {
+        timeout(options.timeout, handshake(connector, address, options))
+            .await
+            .unwrap_or_else(|_| Err(ConnectError(format!("no answer within {:?}", options.timeout))))
+    }
+
+    /// Whether new calls may be sent on it.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.life.retired.load(Ordering::Acquire)
+    }
+
+    /// How many calls it carries.
+    pub(super) fn in_flight(&self) -> usize {
+        self.life.calls.load(Ordering::Relaxed)
+    }
+
+    /// Counts one call more, until the guard is dropped.
+    pub(super) fn begin_call(&self) -> Counted {
+        Counted::one_more(&self.life.calls)
+    }
+
+    /// Opens a stream.
+    ///
+    /// # Errors
+    ///
+    /// Nothing has been sent: the connection takes no more streams ([`failure`](Self::failure)), or the request breaks
+    /// a rule of HTTP/2.
+    pub(super) fn start(
+        &self,
+        request: Request<()>,
+    ) -> Result<(ResponseFuture, SendStream<Bytes>), h2::Error> {
+        // A clone queues its stream when the peer's limit is met, where a shared sender would refuse it.
+        let mut sender = self.sender.lock().clone();
+        sender.send_request(request, false)
+    }
+
+    /// Why no stream can be opened, if that is so. Nobody is woken when it changes.
+    pub(super) fn failure(&self) -> Option<h2::Error> {
+        let mut nobody = Context::from_waker(Waker::noop());
+        match self.sender.lock().poll_ready(&mut nobody) {
+            Poll::Ready(Err(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Takes no more calls; those under way go on.
+    pub(super) fn retire(&self, reason: impl FnOnce() -> String) {
+        self.life.retire(reason);
+    }
+
+    /// Waits until it takes no more calls.
+    pub(super) async fn retired(&self) {
+        if self.is_usable() {
+            self.life.retirement.notified().await;
+        }
+    }
+
+    /// Why it takes no more calls, once that is known.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.life.reason.get().map(String::as_str)
+    }
+
+    /// Notes that the peer has answered a call.
+    pub(super) fn note_answer(&self) {
+        self.life.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was worth having: it answered a call, or lasted.
+    pub(super) fn was_useful(&self) -> bool {
+        self.life.answered.load(Ordering::Relaxed) || self.opened.elapsed() >= LASTING
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.life.fmt(f)
+    }
+}
+
+impl Life {
+    fn retire(&self, reason: impl FnOnce() -> String) {
+        self.reason.get_or_init(reason);
+        if !self.retired.swap(true, Ordering::AcqRel) {
+            self.retirement.notify_one();
+        }
+    }
+}
+
+/// Moves the bytes of one connection. Runs until the connection is closed: by the peer, by silence, or, once all of its
+/// handles are gone, by the end of the last call.
+pub(super) struct Driver {
+    http2: h2::client::Connection<Watched<Box<dyn Transport>>, Bytes>,
+    keep_alive: Option<KeepAlive>,
+    handle: Weak<Connection>,
+    life: Arc<Life>,
+}
+
+impl Driver {
+    /// Drives it to its end.
+    pub(super) async fn run(self) {
+        let Self {
+            http2,
+            keep_alive,
+            handle,
+            life,
+        } = self;
+        let mut http2 = pin!(http2);
+        let mut silence = pin!(async {
+            match keep_alive {
+                Some(keep_alive) => keep_alive.watch().await,
+                None => std::future::pending().await,
+            }
+        });
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(reason) = silence.as_mut().poll(cx) {
+                // Before the streams fail, so that their errors can say it.
+                life.retire(|| reason);
+                return Poll::Ready(());
+            }
+            if let Poll::Ready(result) = http2.as_mut().poll(cx) {
+                life.retire(|| match result {
+                    Ok(()) => "the peer closed the connection".to_owned(),
+                    Err(error) => describe(&error),
+                });
+                return Poll::Ready(());
+            }
+            // A GOAWAY or the last stream number: the connection goes on for the calls that it has.
+            if !life.retired.load(Ordering::Acquire)
+                && let Some(connection) = handle.upgrade()
+                && let Some(error) = connection.failure()
+            {
+                life.retire(|| describe(&error));
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone)]
+pub(super) struct ConnectError(String);
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One of a number of things that are counted while they live.
+#[derive(Debug)]
+pub(super) struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    pub(super) fn one_more(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn handshake(
+    connector: &dyn Connector,
+    address: &str,
+    options: &ConnectOptions,
+) -> Result<(Arc<Connection>, Driver), ConnectError> {
+    let io = connector
+        .connect(address)
+        .await
+        .map_err(|error| ConnectError(error.to_string()))?;
+    let last_read = LastRead::now();
+    let io = Watched::new(io, Arc::clone(&last_read));
+    let (sender, mut http2) = h2::client::Builder::new()
+        .enable_push(false)
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(MAX_HEADER_LIST)
+        // None before the peer has said how many it takes: so its SETTINGS can be waited for.
+        .initial_max_send_streams(0)
+        .handshake::<_, Bytes>(io)
+        .await
+        .map_err(|error| ConnectError(error.to_string()))?;
+
+    std::future::poll_fn(|cx| match pin!(&mut http2).poll(cx) {
+        Poll::Ready(Ok(())) => Poll::Ready(Err(ConnectError(
+            "the peer closed the connection before it spoke HTTP/2".to_owned(),
+        ))),
+        Poll::Ready(Err(error)) if error.is_io() => {
+            Poll::Ready(Err(ConnectError(error.to_string())))
+        }
+        Poll::Ready(Err(error)) => Poll::Ready(Err(ConnectError(format!(
+            "the peer does not speak HTTP/2: {error}"
+        )))),
+        Poll::Pending if sender.current_max_send_streams() > 0 => Poll::Ready(Ok(())),
+        Poll::Pending => Poll::Pending,
+    })
+    .await?;
+
+    let life = Arc::new(Life::default());
+    let keep_alive = match (options.keep_alive, http2.ping_pong()) {
+        (Some(options), Some(pings)) => Some(KeepAlive::new(options, last_read, pings)),
+        _ => None,
+    };
+    let connection = Arc::new(Connection {
+        sender: Mutex::new(sender),
+        opened: Instant::now(),
+        life: Arc::clone(&life),
+    });
+    let driver = Driver {
+        http2,
+        keep_alive,
+        handle: Arc::downgrade(&connection),
+        life,
+    };
+    Ok((connection, driver))
+}
+
+/// As dubbo-go's client (`docs/spec/triple.md` §9.3).
+const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
+
+/// So large that streams which nobody reads do not stop the others: each holds back [`STREAM_WINDOW`] at most.
+const CONNECTION_WINDOW: u32 = 1024 * 1024 * 1024;
+
+/// What one block of headers or trailers may take: room for a status with long details.
+const MAX_HEADER_LIST: u32 = 1024 * 1024;
+
+/// A connection that lived this long was no mistake, even if nobody called.
+const LASTING: Duration = Duration::from_secs(10);

@@ -1,0 +1,217 @@
+//! One attempt to carry a call over one connection.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use dubbo_core::{
+    attachments::Attachments,
+    invocation::{Body, PayloadStream, Reply},
+    payload::{Codec, Payload},
+    service::ServiceKey,
+    status::Status,
+};
+use h2::{RecvStream, client::ResponseFuture};
+use http::Response;
+use tokio::time::Instant;
+
+use super::{
+    super::frame,
+    answer::{Answer, Event, Incoming, broken},
+    connection::Connection,
+    deadline::Deadline,
+    failure::{Failure, Place, describe, not_sent},
+    head::Heads,
+    replies::{Keep, replies},
+    upload::Upload,
+};
+
+/// What does not change from call to call.
+#[derive(Debug)]
+pub(super) struct Terms {
+    pub(super) heads: Heads,
+    pub(super) max_received: usize,
+    pub(super) max_sent: usize,
+}
+
+/// A call, for as many attempts as it takes to send it once.
+pub(super) struct Outgoing {
+    pub(super) service: Arc<ServiceKey>,
+    pub(super) place: Place,
+    pub(super) attachments: Attachments,
+    pub(super) request: Request,
+    pub(super) deadline: Option<Deadline>,
+}
+
+/// What a call sends.
+pub(super) enum Request {
+    /// Messages; `None` while an attempt has them, and once one has been taken from them.
+    Many(Option<PayloadStream>),
+    /// One message.
+    One(Payload),
+}
+
+impl From<Body> for Request {
+    fn from(body: Body) -> Self {
+        match body {
+            Body::Stream(messages) => Self::Many(Some(messages)),
+            Body::Unary(payload) => Self::One(payload),
+        }
+    }
+}
+
+impl Outgoing {
+    /// Whether it can be sent once more.
+    pub(super) fn is_whole(&self) -> bool {
+        !matches!(self.request, Request::Many(None))
+    }
+
+    /// Sends it on `connection` and reads the answer: all of it, or its beginning when it is a stream. `sent` is set
+    /// before a handler can have seen the call; `keep` lives on with the stream.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future resets the stream of HTTP/2.
+    pub(super) async fn send(
+        &mut self,
+        terms: &Terms,
+        connection: &Arc<Connection>,
+        sent: &AtomicBool,
+        keep: impl FnOnce() -> Keep,
+    ) -> Result<Reply, Failure> {
+        let (mut response, mut upload) = self.start(terms, connection, sent)?;
+        let received =
+            std::future::poll_fn(|cx| poll_response(&mut response, upload.as_mut(), cx)).await;
+        let response = match received {
+            Ok(response) => response,
+            Err(Lost::Caller(status)) => return Err(Failure::Final(status)),
+            Err(Lost::Stream(error)) => {
+                if let (Some(upload), Request::Many(messages)) = (upload, &mut self.request) {
+                    *messages = upload.into_untouched();
+                }
+                let failure = Failure::of(error, connection);
+                return Err(failure.map(|status| self.place.name(status)));
+            }
+        };
+        connection.note_answer();
+        let answer = Answer::read(response, connection, terms.max_received, &self.place)
+            .map_err(Failure::Final)?;
+        if self.place.method.kind().streams_responses() {
+            Ok(replies(answer, upload, keep()))
+        } else {
+            let reply = one_reply(answer, upload, &self.place).await;
+            reply.map_err(Failure::Final)
+        }
+    }
+
+    fn start(
+        &mut self,
+        terms: &Terms,
+        connection: &Arc<Connection>,
+        sent: &AtomicBool,
+    ) -> Result<(ResponseFuture, Option<Upload>), Failure> {
+        let named = |status| Failure::Final(self.place.name(status));
+        let message = match &self.request {
+            Request::One(payload) => frame::encode(payload, Codec::Protobuf, terms.max_sent)
+                .map(Some)
+                .map_err(|status| named(status.not_processed()))?,
+            Request::Many(_) => None,
+        };
+        let remaining = self
+            .deadline
+            .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
+        let head = terms
+            .heads
+            .request(&self.service, &self.place.method, &self.attachments, remaining)
+            .map_err(named)?;
+        let (response, mut stream) = connection.start(head).map_err(|error| {
+            let Some(failure) = connection.failure() else {
+                return named(Status::internal(format!("the request cannot be sent: {error}")));
+            };
+            connection.retire(|| describe(&failure));
+            let status = not_sent(describe(&failure)).with_source(error);
+            Failure::ConnectionGone(self.place.name(status))
+        })?;
+        sent.store(true, Ordering::Relaxed);
+        if let Some(message) = message {
+            // It fails when the stream is closed by now: the answer says why.
+            let _ = stream.send_data(message, true);
+            return Ok((response, None));
+        }
+        let upload = match &mut self.request {
+            Request::Many(messages) => messages.take(),
+            Request::One(_) => None,
+        }
+        .map(|messages| Upload::new(messages, stream, terms.max_sent, self.place.clone()));
+        Ok((response, upload))
+    }
+}
+
+/// Why there is no response.
+enum Lost {
+    /// The caller's stream failed.
+    Caller(Status),
+    /// HTTP/2 did.
+    Stream(h2::Error),
+}
+
+fn poll_response(
+    response: &mut ResponseFuture,
+    upload: Option<&mut Upload>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Response<RecvStream>, Lost>> {
+    if let Some(upload) = upload
+        && let Poll::Ready(Err(status)) = upload.poll(cx)
+    {
+        return Poll::Ready(Err(Lost::Caller(status)));
+    }
+    Pin::new(response).poll(cx).map_err(Lost::Stream)
+}
+
+/// Reads an answer of exactly one message, while the rest of the request is being sent.
+async fn one_reply(
+    answer: Answer,
+    mut upload: Option<Upload>,
+    place: &Place,
+) -> Result<Reply, Status> {
+    let Answer::Open(headers, mut incoming) = answer else {
+        return Err(place.name(broken(NO_MESSAGE.to_owned())));
+    };
+    let mut message: Option<Bytes> = None;
+    let trailers = loop {
+        match std::future::poll_fn(|cx| poll_answer(&mut incoming, upload.as_mut(), cx)).await? {
+            Event::Message(bytes) if message.is_none() => message = Some(bytes),
+            Event::Message(_) => return Err(place.name(broken(MORE_MESSAGES.to_owned()))),
+            Event::End(trailers) => break trailers?,
+        }
+    };
+    let Some(message) = message else {
+        return Err(place.name(broken(NO_MESSAGE.to_owned())).with_attachments(trailers));
+    };
+    let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Protobuf, message)));
+    reply.headers = headers;
+    reply.trailers = trailers;
+    Ok(reply)
+}
+
+fn poll_answer(
+    incoming: &mut Incoming,
+    upload: Option<&mut Upload>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Event, Status>> {
+    if let Some(upload) = upload
+        && let Poll::Ready(Err(status)) = upload.poll(cx)
+    {
+        return Poll::Ready(Err(status));
+    }
+    incoming.poll_next(cx).map(Ok)
+}
+
+const NO_MESSAGE: &str = "the answer says that the call succeeded and has no message";
+const MORE_MESSAGES: &str = "the answer has more than one message";

@@ -1,0 +1,125 @@
+//! What it means for a call when HTTP/2 fails under it (`docs/spec/triple.md` §5.3).
+
+use std::{fmt, io, sync::Arc};
+
+use dubbo_core::{
+    service::MethodRef,
+    status::{Origin, Status},
+};
+use h2::Reason;
+
+use super::{super::status_wire::from_reset, connection::Connection};
+
+/// Where a call goes, for the text of its errors.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) method: MethodRef,
+    pub(super) address: Arc<str>,
+}
+
+impl Place {
+    /// Puts itself in front of `status`, unless the peer wrote that: its words are for the caller as they are.
+    pub(super) fn name(&self, status: Status) -> Status {
+        match status.origin() {
+            Origin::Business | Origin::Remote => status,
+            _ => self.name_always(status),
+        }
+    }
+
+    /// Puts itself in front of `status`.
+    pub(super) fn name_always(&self, status: Status) -> Status {
+        status.context(self)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {}", self.method, self.address)
+    }
+}
+
+/// How a call fared that did not get its answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It is over.
+    Final(Status),
+    /// No handler saw it: the connection took it no more.
+    ConnectionGone(Status),
+    /// No handler saw it: the peer refused this stream, and goes on with the connection.
+    StreamRefused(Status),
+}
+
+impl Failure {
+    /// What `error` means for a call on `connection`.
+    pub(super) fn of(error: h2::Error, connection: &Connection) -> Self {
+        // `h2` gives the peer's GOAWAY to the streams beyond its last one only: the others go on, or lose the socket.
+        if error.is_go_away() && error.is_remote() {
+            connection.retire(|| describe(&error));
+            return Self::ConnectionGone(not_sent(describe(&error)).with_source(error));
+        }
+        if error.is_reset() && error.is_remote() {
+            let reason = error.reason().unwrap_or(Reason::INTERNAL_ERROR);
+            let status = from_reset(reason).with_source(error);
+            return if reason == Reason::REFUSED_STREAM {
+                Self::StreamRefused(status)
+            } else {
+                Self::Final(status)
+            };
+        }
+        Self::Final(if error.is_reset() {
+            Status::internal(format!("the peer broke the rules of HTTP/2: {error}"))
+        } else {
+            let why = connection
+                .reason()
+                .map_or_else(|| describe(&error), str::to_owned);
+            Status::unavailable(format!("the connection was lost: {why}"))
+        }
+        .with_origin(Origin::Transport)
+        .with_source(error))
+    }
+
+    /// The same with another status.
+    pub(super) fn map(self, change: impl FnOnce(Status) -> Status) -> Self {
+        match self {
+            Self::Final(status) => Self::Final(change(status)),
+            Self::ConnectionGone(status) => Self::ConnectionGone(change(status)),
+            Self::StreamRefused(status) => Self::StreamRefused(change(status)),
+        }
+    }
+
+    /// The same, as the end of the call.
+    pub(super) fn into_status(self) -> Status {
+        match self {
+            Self::Final(status) | Self::ConnectionGone(status) | Self::StreamRefused(status) => {
+                status
+            }
+        }
+    }
+}
+
+/// A call whose connection was gone before it could be sent.
+pub(super) fn not_sent(why: String) -> Status {
+    Status::unavailable(format!("the connection took no more calls: {why}"))
+        .with_origin(Origin::Transport)
+        .not_processed()
+}
+
+/// What happened, in the words of HTTP/2.
+pub(super) fn describe(error: &h2::Error) -> String {
+    let text = error.to_string();
+    if let Some(reason) = error.reason()
+        && error.is_go_away()
+    {
+        // The debug data of the frame can be had from the text alone.
+        let debug = text.find(" (b\"").map_or("", |at| &text[at..]);
+        let who = if error.is_remote() { "the peer" } else { "we" };
+        return format!("{who} sent GOAWAY {reason:?}{debug}");
+    }
+    if error
+        .get_io()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    {
+        return "the peer closed the connection".to_owned();
+    }
+    text
+}

@@ -1,0 +1,317 @@
+//! The headers of a request (`docs/spec/triple.md` §3.1, §4.1).
+//!
+//! What dubbo-go adds on top as plain attachments (`interface`, `timeout`, `retries`) is left out: its own server and
+//! Java's take the interface from the path and the time from `grpc-timeout`, and hand the rest to the application.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use dubbo_core::{
+    attachments::Attachments,
+    service::{MethodRef, ServiceDescriptor, ServiceKey},
+    status::Status,
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    header::{CONTENT_TYPE, TE, USER_AGENT},
+    uri::{Authority, PathAndQuery, Scheme},
+};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::super::{
+    headers::{
+        GRPC_ACCEPT_ENCODING, GRPC_TIMEOUT, GZIP, OUR_USER_AGENT, TRI_SERVICE_GROUP,
+        TRI_SERVICE_VERSION,
+    },
+    timeout,
+};
+
+/// Makes the heads of the requests to one service; what does not change from call to call is made once.
+#[derive(Debug)]
+pub(super) struct Heads {
+    authority: Authority,
+    path: String,
+    descriptor: Arc<ServiceDescriptor>,
+    /// By the position of the method.
+    uris: Box<[Uri]>,
+    service: ServiceKey,
+    group: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+impl Heads {
+    /// For `descriptor`'s methods of `service`, at `path` of `authority`.
+    ///
+    /// # Errors
+    ///
+    /// What of it a request cannot carry.
+    pub(super) fn new(
+        authority: &str,
+        path: &str,
+        service: ServiceKey,
+        descriptor: Arc<ServiceDescriptor>,
+    ) -> Result<Self, String> {
+        let authority = Authority::try_from(authority)
+            .map_err(|error| format!("the address {authority:?} is not usable: {error}"))?;
+        let uris = descriptor
+            .methods()
+            .iter()
+            .map(|method| uri(&authority, path, &method.name))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            path: path.to_owned(),
+            group: service.group().map(|group| named("group", group)).transpose()?,
+            version: service
+                .version()
+                .map(|version| named("version", version))
+                .transpose()?,
+            authority,
+            descriptor,
+            uris,
+            service,
+        })
+    }
+
+    /// The head of one request. `remaining` is how much longer the caller waits.
+    ///
+    /// # Errors
+    ///
+    /// Code 3 for an attachment or name that HTTP cannot carry.
+    pub(super) fn request(
+        &self,
+        service: &ServiceKey,
+        method: &MethodRef,
+        attachments: &Attachments,
+        remaining: Option<Duration>,
+    ) -> Result<Request<()>, Status> {
+        let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
+        headers.insert(CONTENT_TYPE, GRPC_PROTO);
+        headers.insert(TE, TRAILERS);
+        headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
+        if let Some(remaining) = remaining {
+            // Digits and a letter: always legal.
+            if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(timeout::format(remaining))) {
+                headers.insert(GRPC_TIMEOUT, value);
+            }
+        }
+        if let Some(group) = self.group(service)? {
+            headers.insert(TRI_SERVICE_GROUP, group);
+        }
+        if let Some(version) = self.version(service)? {
+            headers.insert(TRI_SERVICE_VERSION, version);
+        }
+        attachments
+            .write_to(&mut headers)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        if let Some(spellings) = spellings(attachments) {
+            headers.insert(TRI_HEADER_CONVERT, spellings);
+        }
+        // A caller may name another agent, as with every gRPC client.
+        headers.entry(USER_AGENT).or_insert(OUR_USER_AGENT);
+
+        let mut request = Request::new(());
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.uri(method)?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    fn uri(&self, method: &MethodRef) -> Result<Uri, Status> {
+        if Arc::ptr_eq(method.service(), &self.descriptor) {
+            return Ok(self.uris[method.index()].clone());
+        }
+        uri(&self.authority, &self.path, method.name()).map_err(Status::invalid_argument)
+    }
+
+    fn group(&self, service: &ServiceKey) -> Result<Option<HeaderValue>, Status> {
+        if service.group() == self.service.group() {
+            return Ok(self.group.clone());
+        }
+        let group = service.group().map(|group| named("group", group));
+        group.transpose().map_err(Status::invalid_argument)
+    }
+
+    fn version(&self, service: &ServiceKey) -> Result<Option<HeaderValue>, Status> {
+        if service.version() == self.service.version() {
+            return Ok(self.version.clone());
+        }
+        let version = service.version().map(|version| named("version", version));
+        version.transpose().map_err(Status::invalid_argument)
+    }
+}
+
+fn uri(authority: &Authority, path: &str, method: &str) -> Result<Uri, String> {
+    let text = format!("/{path}/{method}");
+    let path = PathAndQuery::try_from(text.as_str())
+        .ok()
+        .filter(|parsed| parsed.query().is_none())
+        .ok_or_else(|| format!("{text:?} cannot be the path of a request"))?;
+    let mut parts = http::uri::Parts::default();
+    parts.scheme = Some(Scheme::HTTP);
+    parts.authority = Some(authority.clone());
+    parts.path_and_query = Some(path);
+    Uri::from_parts(parts).map_err(|error| format!("{text:?} cannot be called: {error}"))
+}
+
+fn named(what: &str, value: &str) -> Result<HeaderValue, String> {
+    HeaderValue::from_bytes(value.as_bytes())
+        .map_err(|_| format!("the {what} {value:?} has a character that a header cannot carry"))
+}
+
+/// `{"userid":"userId"}`, percent-encoded, for names with upper case: Java gives them back to the application, dubbo-go
+/// sees one attachment more (`docs/spec/triple.md` §4.3).
+fn spellings(attachments: &Attachments) -> Option<HeaderValue> {
+    let changed: BTreeMap<String, String> = attachments
+        .iter()
+        .filter(|(name, _)| name.bytes().any(|byte| byte.is_ascii_uppercase()))
+        .map(|(name, _)| (name.to_ascii_lowercase(), name.into_owned()))
+        .collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let json = serde_json::to_string(&changed).ok()?;
+    let encoded = utf8_percent_encode(&json, NON_ALPHANUMERIC).to_string();
+    HeaderValue::from_maybe_shared(Bytes::from(encoded)).ok()
+}
+
+const GRPC_PROTO: HeaderValue = HeaderValue::from_static("application/grpc+proto");
+const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
+const TRI_HEADER_CONVERT: HeaderName = HeaderName::from_static("tri-header-convert");
+
+/// Room for our own and a few attachments, so that a map does not grow.
+const USUAL_HEADERS: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::{
+        service::{CallKind, MethodDescriptor},
+        status::Code,
+    };
+
+    use super::*;
+
+    fn descriptor() -> Arc<ServiceDescriptor> {
+        let methods = vec![MethodDescriptor::new("Greet", CallKind::Unary)];
+        Arc::new(ServiceDescriptor::new("greet.Greeter", methods))
+    }
+
+    fn heads(service: &str, descriptor: &Arc<ServiceDescriptor>) -> Heads {
+        let service = service.parse().expect(service);
+        Heads::new("h:50051", "greet.Greeter", service, Arc::clone(descriptor)).expect("usable")
+    }
+
+    fn request(
+        service: &str,
+        attachments: &Attachments,
+        remaining: Option<Duration>,
+    ) -> Result<Request<()>, Status> {
+        let descriptor = descriptor();
+        heads("greet.Greeter", &descriptor).request(
+            &service.parse().expect(service),
+            &MethodRef::new(descriptor, 0),
+            attachments,
+            remaining,
+        )
+    }
+
+    #[test]
+    fn a_plain_call_has_these_headers_and_no_others() {
+        let remaining = Some(Duration::from_millis(1_500));
+        let request = request("greet.Greeter", &Attachments::new(), remaining).expect("usable");
+        assert_eq!(request.method(), Method::POST);
+        assert_eq!(request.uri(), "http://h:50051/greet.Greeter/Greet");
+        let mut headers: Vec<_> = request
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().expect("ASCII")))
+            .collect();
+        headers.sort_unstable();
+        assert_eq!(
+            headers,
+            [
+                ("content-type", "application/grpc+proto"),
+                ("grpc-accept-encoding", "gzip"),
+                ("grpc-timeout", "1500000u"),
+                ("te", "trailers"),
+                ("user-agent", concat!("dubbo-rust/", env!("CARGO_PKG_VERSION"))),
+            ]
+        );
+    }
+
+    #[test]
+    fn group_and_version_are_those_of_the_call() {
+        let head = request("g/greet.Greeter:1.0", &Attachments::new(), None).expect("usable");
+        assert_eq!(head.headers()["tri-service-group"], "g");
+        assert_eq!(head.headers()["tri-service-version"], "1.0");
+        assert!(!head.headers().contains_key("grpc-timeout"));
+
+        let descriptor = descriptor();
+        let head = heads("g/greet.Greeter:1.0", &descriptor)
+            .request(
+                &"greet.Greeter".parse().expect("a key"),
+                &MethodRef::new(descriptor, 0),
+                &Attachments::new(),
+                None,
+            )
+            .expect("usable");
+        assert!(!head.headers().contains_key("tri-service-group"), "{head:?}");
+        let error = request("g\n/greet.Greeter", &Attachments::new(), None).expect_err("refused");
+        assert_eq!(error.code(), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn a_method_of_an_unforeseen_descriptor_is_called_by_its_name() {
+        let methods = vec![MethodDescriptor::new("$invoke", CallKind::Unary)];
+        let other = Arc::new(ServiceDescriptor::new("greet.Greeter", methods));
+        let head = heads("greet.Greeter", &descriptor())
+            .request(
+                &"greet.Greeter".parse().expect("a key"),
+                &MethodRef::new(other, 0),
+                &Attachments::new(),
+                None,
+            )
+            .expect("usable");
+        assert_eq!(head.uri().path(), "/greet.Greeter/$invoke");
+    }
+
+    #[test]
+    fn attachments_become_headers_and_upper_case_is_noted_for_java() {
+        let mut attachments = Attachments::from_iter([("userId", "7"), ("k", "a"), ("k", "b")]);
+        attachments.insert("Blob", Bytes::from_static(&[0, 1, 0xfe, 0xff]));
+        attachments.insert("user-agent", "mine");
+        let request = request("greet.Greeter", &attachments, None).expect("usable");
+        let headers = request.headers();
+        assert_eq!(headers["userid"], "7");
+        assert_eq!(headers["blob-bin"], "AAH+/w");
+        assert_eq!(headers["user-agent"], "mine");
+        assert_eq!(headers.get_all("k").iter().collect::<Vec<_>>(), ["a", "b"]);
+        let received = Attachments::from_headers(headers.clone());
+        let names: Vec<_> = received.iter().map(|(name, _)| name.into_owned()).collect();
+        assert!(names.iter().any(|name| name == "userId"), "{names:?}");
+        assert!(names.iter().any(|name| name == "Blob"), "{names:?}");
+
+        let alone = Attachments::from_iter([("userId", "7")]);
+        let value = spellings(&alone).expect("has upper case");
+        assert_eq!(value, "%7B%22userid%22%3A%22userId%22%7D");
+        assert!(spellings(&Attachments::from_iter([("k", "v")])).is_none());
+    }
+
+    #[test]
+    fn an_attachment_that_http_cannot_carry_is_refused_before_anything_is_sent() {
+        let bad = Attachments::from_iter([("bad", "a\nb")]);
+        let error = request("greet.Greeter", &bad, None).expect_err("refused");
+        assert_eq!(error.code(), Code::InvalidArgument);
+        assert!(error.message().contains("`bad`"), "{error}");
+    }
+
+    #[test]
+    fn a_name_that_is_no_path_is_refused_when_the_service_is_referred_to() {
+        let methods = vec![MethodDescriptor::new("a b", CallKind::Unary)];
+        let odd = Arc::new(ServiceDescriptor::new("x.Y", methods));
+        let service = ServiceKey::new("x.Y");
+        let error = Heads::new("h:1", "x.Y", service, odd).expect_err("refused");
+        assert!(error.contains("a b"), "{error}");
+        let error = Heads::new("h h:1", "x.Y", ServiceKey::new("x.Y"), descriptor());
+        assert!(error.expect_err("refused").contains("h h:1"));
+    }
+}

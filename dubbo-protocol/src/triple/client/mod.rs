@@ -1,0 +1,166 @@
+//! The consumer's side: references, and the connections that they share.
+//!
+//! | file | what |
+//! |---|---|
+//! | `options` | what a URL says |
+//! | `endpoint` | the connections to one address, kept up in the background |
+//! | `connection`, `keep_alive`, `connect` | one connection of HTTP/2 |
+//! | `invoker` | a call: deadline, connection, when it is sent again |
+//! | `exchange` | one attempt on one connection |
+//! | `head`, `upload` | what is sent |
+//! | `answer`, `replies` | what is received |
+//! | `deadline`, `failure` | what goes wrong, in words |
+
+mod answer;
+mod connect;
+mod connection;
+mod deadline;
+mod endpoint;
+mod exchange;
+mod failure;
+mod head;
+mod invoker;
+mod keep_alive;
+mod options;
+mod replies;
+mod upload;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Weak},
+};
+
+use arc_swap::ArcSwapOption;
+use dubbo_core::{
+    invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url,
+};
+use parking_lot::Mutex;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::{
+    connect::{Connector, Tcp},
+    endpoint::Endpoint,
+    exchange::Terms,
+    head::Heads,
+    invoker::TripleInvoker,
+    options::{ConnectOptions, Options},
+};
+
+/// Refers to services. References to one address share its connections.
+pub(crate) struct Client {
+    connector: Arc<dyn Connector>,
+    endpoints: Mutex<HashMap<(Arc<str>, ConnectOptions), Weak<Endpoint>>>,
+    tasks: TaskTracker,
+    abort: CancellationToken,
+}
+
+impl Client {
+    fn with_connector(connector: Arc<dyn Connector>) -> Self {
+        Self {
+            connector,
+            endpoints: Mutex::default(),
+            tasks: TaskTracker::new(),
+            abort: CancellationToken::new(),
+        }
+    }
+
+    /// An invoker for `service` at `url`. It starts to connect in the background, on the runtime that this is called on.
+    ///
+    /// The path of its calls is that of the URL, as Java's providers choose it; without one it is the interface.
+    ///
+    /// # Errors
+    ///
+    /// The URL has a parameter that cannot be used, or names an interface or address that a request cannot carry; or the
+    /// client has been shut down.
+    pub(crate) fn refer(
+        &self,
+        url: &Url,
+        service: Arc<ServiceDescriptor>,
+        default_port: u16,
+    ) -> Result<Arc<dyn Invoker>, ProtocolError> {
+        if self.tasks.is_closed() {
+            return Err(ProtocolError::ShutDown);
+        }
+        let refused = |reason: String| ProtocolError::Url {
+            url: url.clone(),
+            reason,
+        };
+        let options = Options::read(url).map_err(|error| refused(error.to_string()))?;
+        let address = match url.port() {
+            Some(_) => url.address(),
+            None => url.with_port(default_port).address(),
+        };
+        let path = match url.path() {
+            "" => service.interface(),
+            path => path,
+        };
+        let heads = Heads::new(&address, path, url.service_key(), Arc::clone(&service))
+            .map_err(refused)?;
+        let address: Arc<str> = address.into();
+        Ok(Arc::new(TripleInvoker {
+            url: url.clone(),
+            address: Arc::clone(&address),
+            terms: Terms {
+                heads,
+                max_received: options.max_received,
+                max_sent: options.max_sent,
+            },
+            endpoint: ArcSwapOption::new(Some(self.endpoint(address, options.connect))),
+            calls: Arc::default(),
+            tasks: self.tasks.clone(),
+        }))
+    }
+
+    /// Connects no more, waits until `deadline` for the calls under way, and ends those that are left: how many
+    /// connections were cut.
+    pub(crate) async fn shut_down(&self, deadline: Instant) -> usize {
+        for endpoint in self.endpoints.lock().values().filter_map(Weak::upgrade) {
+            endpoint.close();
+        }
+        self.tasks.close();
+        if timeout_at(deadline, self.tasks.wait()).await.is_ok() {
+            return 0;
+        }
+        let left = self.tasks.len();
+        self.abort.cancel();
+        self.tasks.wait().await;
+        left
+    }
+
+    fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint> {
+        let mut endpoints = self.endpoints.lock();
+        endpoints.retain(|_, endpoint| endpoint.strong_count() > 0);
+        let key = (Arc::clone(&address), options);
+        if let Some(endpoint) = endpoints.get(&key).and_then(Weak::upgrade) {
+            return endpoint;
+        }
+        let endpoint = Arc::new(Endpoint::start(
+            address,
+            options,
+            Arc::clone(&self.connector),
+            self.tasks.clone(),
+            self.abort.clone(),
+        ));
+        endpoints.insert(key, Arc::downgrade(&endpoint));
+        endpoint
+    }
+}
+
+impl Default for Client {
+    /// A client without references, which connects over TCP.
+    fn default() -> Self {
+        Self::with_connector(Arc::new(Tcp))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_list();
+        for (address, _) in self.endpoints.lock().keys() {
+            out.entry(address);
+        }
+        out.finish()
+    }
+}

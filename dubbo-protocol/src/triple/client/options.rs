@@ -1,0 +1,193 @@
+//! What a URL says about connections and messages, read once when a service is referred to.
+
+use std::time::Duration;
+
+use dubbo_core::{
+    units,
+    url::{Key, Url, UrlError, UrlValue},
+};
+
+/// The settings of one reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Options {
+    /// How its connections are made and kept. References that agree on these share connections.
+    pub(super) connect: ConnectOptions,
+    /// `max-call-recv-msg-size`: the largest message that is taken.
+    pub(super) max_received: usize,
+    /// `max-call-send-msg-size`: the largest message that is sent.
+    pub(super) max_sent: usize,
+}
+
+/// How connections to one address are made and kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ConnectOptions {
+    /// `connections`: how many. Java's 0, "shared", is one.
+    pub(super) connections: usize,
+    /// `connect.timeout`: how long an attempt may take, from the first packet to the peer's SETTINGS.
+    pub(super) timeout: Duration,
+    /// Whether and how a silent peer is probed.
+    pub(super) keep_alive: Option<KeepAliveOptions>,
+}
+
+/// When a connection counts as dead (`docs/spec/triple.md` §9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct KeepAliveOptions {
+    /// `keep-alive-interval`: after this long without a byte from the peer, a PING asks for one.
+    pub(super) interval: Duration,
+    /// `keep-alive-timeout`: how long the answer may take.
+    pub(super) timeout: Duration,
+}
+
+impl Options {
+    /// Reads them from `url`.
+    ///
+    /// # Errors
+    ///
+    /// A value that is none, or that could only fail every call.
+    pub(super) fn read(url: &Url) -> Result<Self, UrlError> {
+        let connections = url.get(&CONNECTIONS)?;
+        if connections > MAX_CONNECTIONS {
+            return Err(refused(
+                &CONNECTIONS,
+                connections,
+                format!("expected at most {MAX_CONNECTIONS}; calls share a connection"),
+            ));
+        }
+        let interval = url.get(&KEEP_ALIVE_INTERVAL)?;
+        Ok(Self {
+            connect: ConnectOptions {
+                connections: connections.max(1) as usize,
+                timeout: positive(url, &CONNECT_TIMEOUT)?,
+                keep_alive: if interval.is_zero() {
+                    None
+                } else {
+                    let timeout = positive(url, &KEEP_ALIVE_TIMEOUT)?;
+                    Some(KeepAliveOptions { interval, timeout })
+                },
+            },
+            max_received: url.get(&MAX_RECEIVED)?.0,
+            max_sent: url.get(&MAX_SENT)?.0,
+        })
+    }
+}
+
+/// A size in bytes, such as `4mib`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Size(usize);
+
+impl UrlValue for Size {
+    fn parse(text: &str) -> Result<Self, String> {
+        let bytes = units::parse_size(text).map_err(|error| error.to_string())?;
+        usize::try_from(bytes)
+            .map(Self)
+            .map_err(|_| format!("expected at most {} bytes", usize::MAX))
+    }
+}
+
+fn positive(url: &Url, key: &Key<Duration>) -> Result<Duration, UrlError> {
+    let value = url.get(key)?;
+    if value.is_zero() {
+        let text = url.param(key.name).unwrap_or_default();
+        return Err(refused(key, text, "expected more than 0".to_owned()));
+    }
+    Ok(value)
+}
+
+fn refused<T>(key: &Key<T>, value: impl ToString, reason: String) -> UrlError {
+    UrlError {
+        key: key.name.to_owned(),
+        value: value.to_string(),
+        reason,
+    }
+}
+
+const CONNECTIONS: Key<u32> = Key {
+    name: "connections",
+    default: || 1,
+};
+const CONNECT_TIMEOUT: Key<Duration> = Key {
+    name: "connect.timeout",
+    default: || Duration::from_secs(3),
+};
+const KEEP_ALIVE_INTERVAL: Key<Duration> = Key {
+    name: "keep-alive-interval",
+    default: || Duration::from_secs(10),
+};
+const KEEP_ALIVE_TIMEOUT: Key<Duration> = Key {
+    name: "keep-alive-timeout",
+    default: || Duration::from_secs(20),
+};
+const MAX_RECEIVED: Key<Size> = Key {
+    name: "max-call-recv-msg-size",
+    default: || Size(4 * 1024 * 1024),
+};
+const MAX_SENT: Key<Size> = Key {
+    name: "max-call-send-msg-size",
+    default: || Size(i32::MAX as usize),
+};
+
+const MAX_CONNECTIONS: u32 = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query: &str) -> Result<Options, UrlError> {
+        let url: Url = format!("tri://h:1/x.Y?{query}").parse().expect(query);
+        Options::read(&url)
+    }
+
+    #[test]
+    fn defaults_are_those_of_dubbo_go() {
+        let options = read("").expect("no parameter");
+        assert_eq!(options.max_received, 4_194_304);
+        assert_eq!(options.max_sent, 2_147_483_647);
+        assert_eq!(
+            options.connect,
+            ConnectOptions {
+                connections: 1,
+                timeout: Duration::from_secs(3),
+                keep_alive: Some(KeepAliveOptions {
+                    interval: Duration::from_secs(10),
+                    timeout: Duration::from_secs(20),
+                }),
+            }
+        );
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let options = read(
+            "connections=4&connect.timeout=500&keep-alive-interval=30s&keep-alive-timeout=5s\
+             &max-call-recv-msg-size=8mib&max-call-send-msg-size=4MB",
+        )
+        .expect("valid");
+        assert_eq!(options.connect.connections, 4);
+        assert_eq!(options.connect.timeout, Duration::from_millis(500));
+        let keep_alive = options.connect.keep_alive.expect("on");
+        assert_eq!(keep_alive.interval, Duration::from_secs(30));
+        assert_eq!(keep_alive.timeout, Duration::from_secs(5));
+        assert_eq!(
+            (options.max_received, options.max_sent),
+            (8 << 20, 4_000_000)
+        );
+        assert_eq!(read("connections=0").expect("shared").connect.connections, 1);
+        assert_eq!(read("keep-alive-interval=0").expect("off").connect.keep_alive, None);
+    }
+
+    #[test]
+    fn values_that_cannot_work_are_refused_by_name() {
+        for (query, key) in [
+            ("connections=-1", "connections"),
+            ("connections=10000", "connections"),
+            ("connect.timeout=0", "connect.timeout"),
+            ("connect.timeout=soon", "connect.timeout"),
+            ("keep-alive-interval=x", "keep-alive-interval"),
+            ("keep-alive-timeout=0s", "keep-alive-timeout"),
+            ("max-call-recv-msg-size=big", "max-call-recv-msg-size"),
+            ("max-call-send-msg-size=-1", "max-call-send-msg-size"),
+        ] {
+            assert_eq!(read(query).expect_err(query).key, key);
+        }
+    }
+}
