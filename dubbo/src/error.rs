@@ -1,7 +1,8 @@
 //! What can keep an instance from doing what it was asked.
 
 use dubbo_core::{
-    extension::ExtensionError, protocol::ProtocolError, registry::RegistryError, service::ServiceKey,
+    extension::ExtensionError, protocol::ProtocolError, registry::RegistryError,
+    service::ServiceKey,
 };
 
 use crate::config::ConfigErrors;

@@ -79,12 +79,21 @@ mod tests {
     #[test]
     fn the_level_decides_what_is_logged_and_the_format_how() {
         let info = logged(&LoggerConfig::new());
-        assert!(info.contains("hello answer=42") && info.contains("careful"), "{info}");
+        assert!(
+            info.contains("hello answer=42") && info.contains("careful"),
+            "{info}"
+        );
 
         let warn = logged(&LoggerConfig::new().level(LogLevel::Warn));
-        assert!(!warn.contains("hello") && warn.contains("careful"), "{warn}");
+        assert!(
+            !warn.contains("hello") && warn.contains("careful"),
+            "{warn}"
+        );
 
         let json = logged(&LoggerConfig::new().format(LogFormat::Json));
-        assert!(json.starts_with('{') && json.contains(r#""answer":42"#), "{json}");
+        assert!(
+            json.starts_with('{') && json.contains(r#""answer":42"#),
+            "{json}"
+        );
     }
 }

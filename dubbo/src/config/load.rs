@@ -5,7 +5,7 @@ use std::{
 
 use dubbo_core::{
     extension::Extensions,
-    yaml::{Node, Places, Problem, ProblemKind, Problems, Reader, nearest, parse},
+    yaml::{Location, Node, Places, Problem, ProblemKind, Problems, Reader, nearest, parse},
 };
 
 use super::{
@@ -116,6 +116,24 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Notes a problem of the section or value at `path`, to be reported with all others.
+    pub(crate) fn note(
+        &mut self,
+        kind: ProblemKind,
+        path: &str,
+        message: impl Into<String>,
+        fatal: bool,
+    ) {
+        let written = self.places.find(path, "").cloned();
+        let at = written.unwrap_or_else(|| Location::named("code"));
+        let problem = Problem::new(kind, at, path, message);
+        if fatal {
+            self.problems.error(problem);
+        } else {
+            self.problems.warn(problem);
+        }
+    }
+
     /// Checks the configuration as a whole: every id and plugin that is named must exist, no two services may be the same,
     /// URLs must be URLs.
     ///

@@ -5,7 +5,10 @@ use super::{Config, ConsumerConfig, Layered as _, ProviderConfig, ReferenceConfi
 impl ProviderConfig {
     /// The entry of a service that goes by any of these names, the strongest first: usually the id given in code, the
     /// handler's type name and the interface. An entry is found by its own name, or else by its `interface`.
-    pub fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&ServiceConfig> {
+    pub fn find<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Option<(&str, &ServiceConfig)> {
         find(&self.services, names, |service| {
             service.interface.as_deref()
         })
@@ -15,7 +18,10 @@ impl ProviderConfig {
 impl ConsumerConfig {
     /// The entry of a reference that goes by any of these names, the strongest first: usually the id given in code, the
     /// client's type name and the interface. An entry is found by its own name, or else by its `interface`.
-    pub fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&ReferenceConfig> {
+    pub fn find<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Option<(&str, &ReferenceConfig)> {
         find(&self.references, names, |reference| {
             reference.interface.as_deref()
         })
@@ -55,13 +61,15 @@ fn find<'e, 'n, T>(
     entries: &'e BTreeMap<String, T>,
     names: impl IntoIterator<Item = &'n str>,
     interface_of: impl Fn(&T) -> Option<&str>,
-) -> Option<&'e T> {
+) -> Option<(&'e str, &'e T)> {
     let names: Vec<_> = names.into_iter().collect();
-    let by_name = names.iter().find_map(|name| entries.get(*name));
-    by_name.or_else(|| {
-        let mut entries = entries.values();
-        entries.find(|entry| interface_of(entry).is_some_and(|name| names.contains(&name)))
-    })
+    let by_name = names.iter().find_map(|name| entries.get_key_value(*name));
+    let found = by_name.or_else(|| {
+        entries
+            .iter()
+            .find(|(_, entry)| interface_of(entry).is_some_and(|name| names.contains(&name)))
+    });
+    found.map(|(name, entry)| (name.as_str(), entry))
 }
 
 #[cfg(test)]
@@ -85,7 +93,7 @@ mod tests {
         ] {
             let found = provider.find(names.iter().copied());
             assert_eq!(
-                found.and_then(|found| found.interface.as_deref()),
+                found.and_then(|(_, found)| found.interface.as_deref()),
                 want,
                 "{names:?}"
             );

@@ -1,6 +1,10 @@
 //! From a file and code to an instance that can start.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use dubbo_core::{
     extension::{BoxError, ExtensionContext, ExtensionError, ExtensionPoint, Extensions},
@@ -11,11 +15,14 @@ use dubbo_core::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{Inner, Instance, Phase, Protocols, Running, activity::Activity, registries};
+use super::{
+    Inner, Instance, Phase, Protocols, Running, activity::Activity, refer::unknown_method,
+    registries,
+};
 use crate::{
     config::{
-        Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions, LoggerConfig, ProtocolConfig,
-        RegistryConfig, ServiceConfig, ShutdownConfig, defaults,
+        Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions, LoggerConfig,
+        ProblemKind, ProtocolConfig, RegistryConfig, ServiceConfig, ShutdownConfig, defaults,
     },
     error::Error,
 };
@@ -137,7 +144,7 @@ impl InstanceBuilder {
         if config.protocols.is_empty() && !self.provided.is_empty() {
             config = config.protocol(defaults::PROTOCOL, ProtocolConfig::new());
         }
-        let provided = complete_services(self.provided, &config);
+        let provided = complete_services(self.provided, &mut config, &mut draft);
         draft.config = config;
         let loaded = draft.check(&extensions)?;
         for warning in &loaded.warnings {
@@ -160,22 +167,52 @@ impl InstanceBuilder {
     }
 }
 
-/// Completes each service's options from the configuration.
-fn complete_services(provided: Vec<Provided>, config: &Config) -> Vec<Provided> {
-    provided
-        .into_iter()
-        .map(|mut provided| {
-            let names = [
-                provided.service.implementation(),
-                provided.service.descriptor().interface(),
-            ];
-            if let Some(configured) = config.provider.find(names) {
-                provided.config.complete_from(configured);
-            }
-            config.complete_service(&mut provided.config);
-            provided
-        })
-        .collect()
+/// Completes each service's options from the configuration, and puts the result in its place there, to be checked with
+/// the rest.
+fn complete_services(
+    provided: Vec<Provided>,
+    config: &mut Config,
+    draft: &mut Draft,
+) -> Vec<Provided> {
+    let mut unserved: BTreeSet<String> = config.provider.services.keys().cloned().collect();
+    let mut complete = BTreeMap::new();
+    let mut services = Vec::with_capacity(provided.len());
+    for mut provided in provided {
+        let names = [
+            provided.service.implementation(),
+            provided.service.descriptor().interface(),
+        ];
+        let mut name = names[0].to_owned();
+        if let Some((entry, configured)) = config.provider.find(names) {
+            entry.clone_into(&mut name);
+            provided.config.complete_from(configured);
+        }
+        config.complete_service(&mut provided.config);
+        unserved.remove(&name);
+        let path = format!("dubbo.provider.services.{name}");
+        let descriptor = provided.service.descriptor();
+        if let Some(unknown) = unknown_method(provided.config.methods.keys(), descriptor) {
+            draft.note(ProblemKind::UnknownName, &path, unknown, true);
+        }
+        let interface = descriptor.interface().to_owned();
+        provided.config.interface.get_or_insert(interface);
+        while complete.contains_key(&name) {
+            name.push('\'');
+        }
+        complete.insert(name, provided.config.clone());
+        services.push(provided);
+    }
+    for name in unserved {
+        // A program that provides nothing may share its file with one that does.
+        let fatal = !services.is_empty();
+        let path = format!("dubbo.provider.services.{name}");
+        let message = "no handler is provided for it: pass one to `provide` whose type has this name or whose \
+                       interface is this one's";
+        draft.note(ProblemKind::Missing, &path, message, fatal);
+        config.provider.services.remove(&name);
+    }
+    config.provider.services.extend(complete);
+    services
 }
 
 /// Every linked protocol, once: a protocol is used to serve, to call, or both.

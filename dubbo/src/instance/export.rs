@@ -24,7 +24,9 @@ impl Inner {
         let mut to_register = Vec::new();
         for provided in &self.provided {
             for (id, protocol) in self.protocols_of(&provided.config) {
-                let url = self.export(&provided.service, &provided.config, protocol).await?;
+                let url = self
+                    .export(&provided.service, &provided.config, protocol)
+                    .await?;
                 tracing::info!(service = %url.service_key(), protocol = id, address = url.address(), "exported");
                 if provided.config.not_register != Some(true) {
                     to_register.push((&provided.config, url));
@@ -32,7 +34,9 @@ impl Inner {
             }
         }
         for (config, url) in to_register {
-            for (index, registry) in registries::chosen(&self.registries, config.registry_ids.as_deref()) {
+            for (index, registry) in
+                registries::chosen(&self.registries, config.registry_ids.as_deref())
+            {
                 self.register(index, registry, &url).await?;
             }
         }
@@ -43,7 +47,10 @@ impl Inner {
         &'a self,
         service: &'a ServiceConfig,
     ) -> impl Iterator<Item = (&'a str, &'a ProtocolConfig)> {
-        let ids = service.protocol_ids.as_deref().filter(|ids| !ids.is_empty());
+        let ids = service
+            .protocol_ids
+            .as_deref()
+            .filter(|ids| !ids.is_empty());
         self.config
             .protocols
             .iter()
@@ -57,7 +64,10 @@ impl Inner {
         config: &ServiceConfig,
         protocol: &ProtocolConfig,
     ) -> Result<Url, Error> {
-        let interface = config.interface.as_deref().unwrap_or_else(|| service.descriptor().interface());
+        let interface = config
+            .interface
+            .as_deref()
+            .unwrap_or_else(|| service.descriptor().interface());
         let service = service.clone().with_interface(interface);
         let descriptor = Arc::clone(service.descriptor());
         let url = provider_url(&self.config.application, config, protocol, &descriptor);
@@ -80,19 +90,27 @@ impl Inner {
         Ok(bound)
     }
 
-    async fn register(&self, index: usize, registry: &NamedRegistry, bound: &Url) -> Result<(), Error> {
+    async fn register(
+        &self,
+        index: usize,
+        registry: &NamedRegistry,
+        bound: &Url,
+    ) -> Result<(), Error> {
         let to_registry = |key| std::env::var(key).ok();
         let mut url = bound.with_host(host::published(
             bound.host(),
             to_registry("DUBBO_IP_TO_REGISTRY").as_deref(),
         ));
-        if let Some(port) = to_registry("DUBBO_PORT_TO_REGISTRY").and_then(|port| port.parse().ok()) {
+        if let Some(port) = to_registry("DUBBO_PORT_TO_REGISTRY").and_then(|port| port.parse().ok())
+        {
             url = url.with_port(port);
         }
         // Noted before it is done: a register that is cut off may have happened.
         self.running.lock().registered.push((index, url.clone()));
         let operation = format!("register {}", url.service_key());
-        registry.within(&operation, registry.plugin.register(&url)).await?;
+        registry
+            .within(&operation, registry.plugin.register(&url))
+            .await?;
         tracing::info!(service = %url.service_key(), address = url.address(), registry = registry.id, "registered");
         Ok(())
     }
@@ -105,7 +123,11 @@ fn provider_url(
     protocol: &ProtocolConfig,
     descriptor: &dubbo_core::service::ServiceDescriptor,
 ) -> Url {
-    let methods: Vec<&str> = descriptor.methods().iter().map(|method| &*method.name).collect();
+    let methods: Vec<&str> = descriptor
+        .methods()
+        .iter()
+        .map(|method| &*method.name)
+        .collect();
     let mut url = Url::new(
         protocol.name_or_default(),
         protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES),
@@ -162,8 +184,15 @@ fn provider_url(
 
 /// What the application says about itself in every URL.
 pub(super) fn application_params(application: &ApplicationConfig) -> Vec<(&'static str, &str)> {
-    let name = application.name.as_deref().unwrap_or(defaults::APPLICATION_NAME);
-    let mut params = vec![("application", name), ("release", RELEASE), ("dubbo", WIRE_VERSION)];
+    let name = application
+        .name
+        .as_deref()
+        .unwrap_or(defaults::APPLICATION_NAME);
+    let mut params = vec![
+        ("application", name),
+        ("release", RELEASE),
+        ("dubbo", WIRE_VERSION),
+    ];
     for (key, value) in [
         ("organization", &application.organization),
         ("module", &application.module),

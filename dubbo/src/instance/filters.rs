@@ -45,7 +45,9 @@ pub(super) fn names(
         }
     }
     chain.retain(|name| {
-        !removed.iter().any(|gone| gone[1..].trim().eq_ignore_ascii_case(name))
+        !removed
+            .iter()
+            .any(|gone| gone[1..].trim().eq_ignore_ascii_case(name))
     });
     chain
 }
@@ -56,7 +58,10 @@ pub(super) fn create(
     names: &[String],
     url: &Url,
 ) -> Result<Vec<Arc<dyn Filter>>, ExtensionError> {
-    names.iter().map(|name| extensions.create::<dyn Filter>(name, url)).collect()
+    names
+        .iter()
+        .map(|name| extensions.create::<dyn Filter>(name, url))
+        .collect()
 }
 
 #[cfg(test)]

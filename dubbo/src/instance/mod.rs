@@ -130,7 +130,10 @@ impl Instance {
     ///
     /// As [`refer`](Self::refer); also when there is no such reference.
     pub async fn refer_as<C: Client>(&self, id: &str) -> Result<C, Error> {
-        self.0.refer(C::descriptor(), refer::Named::Id(id)).await.map(C::from_stub)
+        self.0
+            .refer(C::descriptor(), refer::Named::Id(id))
+            .await
+            .map(C::from_stub)
     }
 
     /// A client with options from code. They win over those of the configuration.
@@ -141,7 +144,10 @@ impl Instance {
     pub async fn refer_with<C: Client>(&self, options: ReferenceConfig) -> Result<C, Error> {
         let stub: Stub = self
             .0
-            .refer(C::descriptor(), refer::Named::Type(client_name::<C>(), options))
+            .refer(
+                C::descriptor(),
+                refer::Named::Type(client_name::<C>(), options),
+            )
             .await?;
         Ok(C::from_stub(stub))
     }
@@ -149,7 +155,11 @@ impl Instance {
     /// The URLs of the services that are exported, with the addresses that are really served at.
     pub fn exported(&self) -> Vec<Url> {
         let running = self.0.running.lock();
-        running.exporters.iter().map(|exporter| exporter.url().clone()).collect()
+        running
+            .exporters
+            .iter()
+            .map(|exporter| exporter.url().clone())
+            .collect()
     }
 
     /// Serves until SIGTERM or SIGINT (or [`shutdown`](Self::shutdown) from elsewhere), then shuts down. Starts first

@@ -40,7 +40,9 @@ impl Inner {
         named: Named<'_>,
     ) -> Result<Stub, Error> {
         if matches!(*self.phase.borrow(), Phase::ShuttingDown | Phase::Ended) {
-            return Err(Error::State("the instance is shutting down; it makes no more clients"));
+            return Err(Error::State(
+                "the instance is shutting down; it makes no more clients",
+            ));
         }
         let config = self.reference_config(descriptor.interface(), named)?;
         let descriptor = match &config.interface {
@@ -51,6 +53,12 @@ impl Inner {
         };
         let consumer = self.consumer_url(&config, &descriptor);
         let service = consumer.service_key();
+        if let Some(unknown) = unknown_method(config.methods.keys(), &descriptor) {
+            return Err(Error::Refer {
+                service,
+                reason: unknown,
+            });
+        }
 
         let make = self.node_maker(&config, &descriptor, &consumer)?;
         let directory = self.directory(&config, &consumer, make).await?;
@@ -69,7 +77,11 @@ impl Inner {
     }
 
     /// The options of one reference: code, then its section, then the consumer's, then the application's.
-    fn reference_config(&self, interface: &str, named: Named<'_>) -> Result<ReferenceConfig, Error> {
+    fn reference_config(
+        &self,
+        interface: &str,
+        named: Named<'_>,
+    ) -> Result<ReferenceConfig, Error> {
         let references = &self.config.consumer.references;
         let mut config = match named {
             Named::Id(id) => references.get(id).cloned().ok_or_else(|| Error::Refer {
@@ -81,7 +93,7 @@ impl Inner {
             })?,
             Named::Type(client, mut options) => {
                 let configured = self.config.consumer.find([client, interface]);
-                if let Some(configured) = configured {
+                if let Some((_, configured)) = configured {
                     options.complete_from(configured);
                 }
                 options
@@ -99,7 +111,10 @@ impl Inner {
             .with_params(export::application_params(&self.config.application))
             .with_params([
                 ("interface", descriptor.interface()),
-                ("protocol", config.protocol.as_deref().unwrap_or(defaults::PROTOCOL)),
+                (
+                    "protocol",
+                    config.protocol.as_deref().unwrap_or(defaults::PROTOCOL),
+                ),
                 ("side", "consumer"),
                 ("timestamp", &export::now_millis().to_string()),
             ]);
@@ -113,11 +128,17 @@ impl Inner {
             ("sticky", config.sticky.map(|b| b.to_string())),
             (
                 "keep-alive-interval",
-                config.triple.keep_alive_interval.map(|d| d.as_millis().to_string()),
+                config
+                    .triple
+                    .keep_alive_interval
+                    .map(|d| d.as_millis().to_string()),
             ),
             (
                 "keep-alive-timeout",
-                config.triple.keep_alive_timeout.map(|d| d.as_millis().to_string()),
+                config
+                    .triple
+                    .keep_alive_timeout
+                    .map(|d| d.as_millis().to_string()),
             ),
         ] {
             if let Some(value) = value {
@@ -163,9 +184,10 @@ impl Inner {
                 .map(|text| text.parse::<Url>().map(|url| complete(&url, protocol)))
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(|error| refused(error.to_string()))?;
-            let directory = StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
-                .await
-                .map_err(|error| refused(error.to_string()))?;
+            let directory =
+                StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
+                    .await
+                    .map_err(|error| refused(error.to_string()))?;
             return Ok(Arc::new(directory));
         }
         let mut chosen = registries::chosen(&self.registries, config.registry_ids.as_deref());
@@ -183,7 +205,9 @@ impl Inner {
             )));
         }
         let operation = format!("subscribe to {}", consumer.service_key());
-        let subscription = registry.within(&operation, registry.plugin.subscribe(consumer)).await?;
+        let subscription = registry
+            .within(&operation, registry.plugin.subscribe(consumer))
+            .await?;
         let directory = DynamicDirectory::follow(
             consumer.clone(),
             registry.plugin.url(),
@@ -226,7 +250,10 @@ impl Inner {
         descriptor: &ServiceDescriptor,
         consumer: &Url,
     ) -> Result<ClusterConfig, Error> {
-        let name = config.loadbalance.as_deref().unwrap_or(defaults::LOADBALANCE);
+        let name = config
+            .loadbalance
+            .as_deref()
+            .unwrap_or(defaults::LOADBALANCE);
         let default = MethodConfig {
             timeout: bounded(config.timeout.unwrap_or(defaults::REQUEST_TIMEOUT)),
             retries: config.retries.unwrap_or(defaults::RETRIES),
@@ -250,7 +277,12 @@ impl Inner {
                 },
             );
         }
-        Ok(ClusterConfig::new(service.clone(), descriptor, default, &methods))
+        Ok(ClusterConfig::new(
+            service.clone(),
+            descriptor,
+            default,
+            &methods,
+        ))
     }
 }
 
@@ -278,7 +310,8 @@ fn direct_urls(config: &ReferenceConfig, protocol: &str) -> Option<Vec<String>> 
     let urls = config.url.clone().filter(|urls| !urls.is_empty());
     let within = || {
         let alone = config.registry_ids.as_ref().is_none_or(Vec::is_empty);
-        (alone && protocol.eq_ignore_ascii_case("injvm")).then(|| vec!["injvm://localhost".to_owned()])
+        (alone && protocol.eq_ignore_ascii_case("injvm"))
+            .then(|| vec!["injvm://localhost".to_owned()])
     };
     urls.or_else(within)
 }
@@ -290,6 +323,24 @@ fn complete(url: &Url, protocol: &str) -> Url {
     } else {
         url.clone()
     }
+}
+
+/// What to say about the first of `names` that is no method, if there is one. Options for a method that does not exist
+/// would have no effect.
+pub(super) fn unknown_method<'n>(
+    names: impl IntoIterator<Item = &'n String>,
+    descriptor: &ServiceDescriptor,
+) -> Option<String> {
+    let methods = || descriptor.methods().iter().map(|method| &*method.name);
+    let unknown = names
+        .into_iter()
+        .find(|name| !methods().any(|method| method == name.as_str()))?;
+    let known: Vec<&str> = methods().collect();
+    Some(format!(
+        "`methods` names `{unknown}`, but {} has only {}",
+        descriptor.interface(),
+        known.join(", ")
+    ))
 }
 
 /// A timeout of zero is none.

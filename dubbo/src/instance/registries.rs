@@ -39,7 +39,10 @@ impl NamedRegistry {
 }
 
 /// Makes the registries that are not switched off. None of them connects yet.
-pub(super) fn create(config: &Config, extensions: &Extensions) -> Result<Vec<NamedRegistry>, Error> {
+pub(super) fn create(
+    config: &Config,
+    extensions: &Extensions,
+) -> Result<Vec<NamedRegistry>, Error> {
     config
         .registries
         .iter()
@@ -91,7 +94,12 @@ fn url(id: &str, registry: &RegistryConfig) -> Url {
             url = url.with_param(key, value);
         }
     }
-    url.with_params(registry.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+    url.with_params(
+        registry
+            .params
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.as_str())),
+    )
 }
 
 #[cfg(test)]
@@ -110,6 +118,9 @@ mod tests {
             url("n", &registry).to_string(),
             "nacos://u:p@10.0.0.1:8848?backup=10.0.0.2:8848&group=g&namespace=wins"
         );
-        assert_eq!(url("local", &RegistryConfig::memory()).to_string(), "memory://local");
+        assert_eq!(
+            url("local", &RegistryConfig::memory()).to_string(),
+            "memory://local"
+        );
     }
 }

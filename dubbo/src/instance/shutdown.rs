@@ -22,7 +22,9 @@ impl Inner {
         } = std::mem::take(&mut *self.running.lock());
 
         let config = &self.config.shutdown;
-        let notify = config.notify_timeout.unwrap_or(defaults::SHUTDOWN_NOTIFY_TIMEOUT);
+        let notify = config
+            .notify_timeout
+            .unwrap_or(defaults::SHUTDOWN_NOTIFY_TIMEOUT);
         let told = timeout_at(deadline.min(Instant::now() + notify), async {
             for (registry, url) in &registered {
                 let registry = &self.registries[*registry];
@@ -43,14 +45,21 @@ impl Inner {
         for protocol in self.protocols.values() {
             let drained = protocol.shutdown(deadline).await;
             if drained.aborted > 0 {
-                tracing::warn!(connections = drained.aborted, "calls were still running and have been cut");
+                tracing::warn!(
+                    connections = drained.aborted,
+                    "calls were still running and have been cut"
+                );
             }
         }
         for reference in references {
             reference.close().await;
         }
         for registry in &self.registries {
-            let _ = timeout_at(deadline.max(Instant::now() + CLOSE), registry.plugin.close()).await;
+            let _ = timeout_at(
+                deadline.max(Instant::now() + CLOSE),
+                registry.plugin.close(),
+            )
+            .await;
         }
         self.phase.send_replace(Phase::Ended);
     }
@@ -63,13 +72,20 @@ impl Inner {
             .unwrap_or(defaults::SHUTDOWN_CONSUMER_UPDATE_WAIT_TIME);
         tokio::time::sleep_until(deadline.min(Instant::now() + notice)).await;
 
-        let step = config.step_timeout.unwrap_or(defaults::SHUTDOWN_STEP_TIMEOUT);
+        let step = config
+            .step_timeout
+            .unwrap_or(defaults::SHUTDOWN_STEP_TIMEOUT);
         let window = config
             .offline_request_window_timeout
             .unwrap_or(defaults::SHUTDOWN_OFFLINE_REQUEST_WINDOW_TIMEOUT);
         let until = deadline.min(Instant::now() + step);
-        if timeout_at(until, self.activity.idle_for(window)).await.is_err() {
-            tracing::info!("calls are still coming or running; no new ones are accepted from now on");
+        if timeout_at(until, self.activity.idle_for(window))
+            .await
+            .is_err()
+        {
+            tracing::info!(
+                "calls are still coming or running; no new ones are accepted from now on"
+            );
         }
     }
 
