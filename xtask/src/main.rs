@@ -6,6 +6,7 @@
     reason = "a command speaks to the terminal"
 )]
 
+mod bench;
 mod ci;
 mod codegen;
 mod cold_check;
@@ -77,6 +78,12 @@ fn finish(result: Result<String, Failure>) -> ExitCode {
 }
 
 const COMMANDS: &[Command] = &[
+    Command {
+        name: "bench",
+        args: "triple",
+        about: "measure beside peers in one run, and write the ratios to bench/NAME.json",
+        run: bench::run,
+    },
     Command {
         name: "ci",
         args: "[step...]",

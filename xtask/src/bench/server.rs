@@ -26,11 +26,9 @@ impl Server {
         address: SocketAddr,
         command: &mut Command,
     ) -> Result<Self, Failure> {
+        let by_hand = format!("run it by hand: {command:?}");
         let not_up = |why: String| {
-            Failure::new(
-                format!("the server `{name}` is not up: {why}"),
-                format!("run it by hand: {command:?}"),
-            )
+            Failure::new(format!("the server `{name}` is not up: {why}"), &*by_hand)
         };
         let started = command
             .stdin(Stdio::null())

@@ -13,7 +13,7 @@ mod peer;
 mod play;
 mod report;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use crate::failure::Failure;
 
@@ -23,6 +23,11 @@ use self::{
     play::Direction,
     report::{Cell, Row},
 };
+
+/// The dubbo-go provider, built, for a bench to start.
+pub(crate) fn go_provider() -> Result<PathBuf, Failure> {
+    Ok(build::go_peers()?.provider)
+}
 
 /// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`.
 pub(crate) fn run(args: &[String]) -> ExitCode {
