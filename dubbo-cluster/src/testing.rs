@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use dubbo_core::{
     cluster::{Candidates, Directory, Node, NodeWeight},
     invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
@@ -35,11 +36,11 @@ pub(crate) struct Scripted {
 /// What a scripted provider does with a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// Answers after a time.
+    /// Answers after a time, or gives up at the attempt's deadline, as protocols do.
     After(Duration),
     /// Fails at once.
     Fail(Status),
-    /// Never answers; like a protocol, it gives up at the attempt's deadline.
+    /// Never answers, and gives up at the attempt's deadline.
     Hang,
     /// Never answers, and does not look at the clock.
     Deaf,
@@ -129,16 +130,19 @@ impl Invoker for Scripted {
         let _call = Ended(&self.in_flight);
         match answer {
             None => Ok(reply()),
-            Some(Answer::After(time)) => {
+            Some(Answer::After(time)) if deadline.is_none_or(|deadline| now + time < deadline) => {
                 tokio::time::sleep(time).await;
                 Ok(reply())
             }
             Some(Answer::Fail(status)) => Err(status),
-            Some(Answer::Hang) if deadline.is_some() => {
-                tokio::time::sleep_until(deadline.unwrap_or(now)).await;
-                Err(Status::deadline_exceeded("hung"))
-            }
-            Some(Answer::Hang | Answer::Deaf) => std::future::pending().await,
+            Some(Answer::After(_) | Answer::Hang) => match deadline {
+                Some(deadline) => {
+                    tokio::time::sleep_until(deadline).await;
+                    Err(Status::deadline_exceeded("hung"))
+                }
+                None => std::future::pending().await,
+            },
+            Some(Answer::Deaf) => std::future::pending().await,
         }
     }
 
@@ -172,10 +176,14 @@ impl Fixed {
     }
 
     pub(crate) fn set(&self, providers: &[Arc<Scripted>]) {
-        *self.nodes.lock() = providers
+        let nodes = providers
             .iter()
-            .map(|provider| Node::new(Arc::clone(provider) as _, NodeWeight::constant(1)))
-            .collect();
+            .map(|provider| Node::new(Arc::clone(provider) as _, NodeWeight::constant(1)));
+        self.set_nodes(nodes);
+    }
+
+    pub(crate) fn set_nodes(&self, nodes: impl IntoIterator<Item = Node>) {
+        *self.nodes.lock() = nodes.into_iter().collect();
     }
 }
 
@@ -279,5 +287,5 @@ fn reply() -> Reply {
 }
 
 fn message() -> Body {
-    Body::Unary(Payload::encoded(Codec::Protobuf, Default::default()))
+    Body::Unary(Payload::encoded(Codec::Protobuf, Bytes::new()))
 }

@@ -176,7 +176,7 @@ impl fmt::Debug for Node {
         f.debug_struct("Node")
             .field("url", self.invoker.url())
             .field("weight", &self.weight)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

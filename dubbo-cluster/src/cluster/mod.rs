@@ -4,6 +4,8 @@ mod attempt;
 mod failed;
 mod failfast;
 mod failover;
+#[cfg(test)]
+mod tests;
 
 pub use failed::{Attempt, FailedCall};
 pub use failfast::Failfast;

@@ -85,17 +85,17 @@ impl View {
     }
 
     fn skipped_text(&self) -> String {
-        let mut text = self
+        let shown = self
             .skipped
             .iter()
             .take(SHOWN)
             .map(|skipped| format!("{} ({})", skipped.provider, skipped.reason))
             .collect::<Vec<_>>()
             .join(", ");
-        if let Some(more) = self.skipped.len().checked_sub(SHOWN).filter(|&n| n > 0) {
-            text.push_str(&format!(" and {more} more"));
+        match self.skipped.len().saturating_sub(SHOWN) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
         }
-        text
     }
 }
 

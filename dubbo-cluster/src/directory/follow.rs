@@ -82,9 +82,10 @@ where
             tokio::select! {
                 biased;
                 () = stopped(&mut self.stop) => break,
-                update = self.subscription.changed(), if !ended => match update {
-                    Some(update) => self.apply(update).await,
-                    None => {
+                update = self.subscription.changed(), if !ended => {
+                    if let Some(update) = update {
+                        self.apply(update).await;
+                    } else {
                         ended = true;
                         self.lose(Arc::new(RegistryError::new(
                             format!("follow {}", self.shared.service),

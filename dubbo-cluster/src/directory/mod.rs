@@ -6,6 +6,8 @@ mod explain;
 mod follow;
 mod merge;
 mod static_list;
+#[cfg(test)]
+mod tests;
 mod weight;
 
 pub use dynamic::DynamicDirectory;

@@ -104,9 +104,10 @@ mod tests {
             ("timestamp=0", None),
             ("timestamp=now", None),
         ] {
-            let want = want.map_or(NodeWeight::constant(100), |warmup| {
-                NodeWeight::warming(100, MILLIS, warmup)
-            });
+            let want = match want {
+                Some(warmup) => NodeWeight::warming(100, MILLIS, warmup),
+                None => NodeWeight::constant(100),
+            };
             assert_eq!(of(query), want, "{query}");
         }
     }
