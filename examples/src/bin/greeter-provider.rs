@@ -1,13 +1,16 @@
 //! The provider of a pair: `cargo run -p examples --bin greeter-provider`, then `--bin greeter-consumer` elsewhere.
 
+#![allow(clippy::print_stdout, reason = "an example speaks to its user")]
+
 use dubbo::Instance;
 use examples::{Polite, greet::GreeterServer};
 
 #[tokio::main]
 async fn main() -> Result<(), dubbo::Error> {
-    Instance::load(concat!(env!("CARGO_MANIFEST_DIR"), "/provider.yaml"))?
+    let instance = Instance::load(concat!(env!("CARGO_MANIFEST_DIR"), "/provider.yaml"))?
         .provide(GreeterServer::new(Polite))
-        .build()?
-        .serve()
-        .await
+        .build()?;
+    instance.start().await?;
+    println!("serving {}", instance.exported()[0]);
+    instance.serve().await // until SIGTERM or SIGINT, then without losing a call
 }

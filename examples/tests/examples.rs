@@ -1,0 +1,99 @@
+//! Every example runs and prints what it is there to show.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+/// Runs a program to its end and gives what it printed.
+fn run(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().expect(program);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {}\n{text}{errors}", output.status);
+    text
+}
+
+/// A program that serves until it is told to stop.
+struct Serving(Child);
+
+impl Serving {
+    /// Starts it, and waits until it has printed a line with `sign` in it.
+    fn start(program: &str, sign: &str) -> Self {
+        let mut child = Command::new(program)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect(program);
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let shown = lines.by_ref().map_while(Result::ok).any(|line| line.contains(sign));
+        assert!(shown, "{program} ended without saying {sign:?}");
+        Self(child)
+    }
+
+    /// Tells it to stop as an operator would, and expects a good end.
+    fn stop(mut self) {
+        let told = Command::new("kill")
+            .args(["-TERM", &self.0.id().to_string()])
+            .status()
+            .expect("kill");
+        assert!(told.success());
+        let status = self.0.wait().expect("ends");
+        assert!(status.success(), "{status}");
+    }
+}
+
+#[test]
+fn quickstart_prints_its_greetings_and_ends_when_asked_to() {
+    let text = run(env!("CARGO_BIN_EXE_quickstart"), &["--exit"]);
+    let want = "Hello, Dubbo!\n  Hello, Dubbo (1 of 3)!\n  Hello, Dubbo (2 of 3)!\n  Hello, Dubbo (3 of 3)!\n";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn a_consumer_in_another_process_finds_the_provider_at_its_address() {
+    let provider = Serving::start(env!("CARGO_BIN_EXE_greeter-provider"), "serving");
+    let text = run(env!("CARGO_BIN_EXE_greeter-consumer"), &[]);
+    assert_eq!(text, "Hello, Ada!\nHello, Grace!\nHello, Radia!\n");
+    provider.stop();
+}
+
+#[test]
+fn streaming_shows_all_three_kinds() {
+    let text = run(env!("CARGO_BIN_EXE_streaming"), &[]);
+    for line in [
+        "Hello, server stream (3 of 3)!",
+        "Hello, Ada, Grace!",
+        "Hello, pong!",
+        "end of stream: true",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn context_shows_what_travels_beside_a_message() {
+    let text = run(env!("CARGO_BIN_EXE_context"), &[]);
+    for line in [
+        "provider: greet.Greeter/Greet for acme, bounded: true",
+        "Hello, acme!",
+        "header served-by: Some(\"attentive\")",
+        "trailer cost: Some(\"7\")",
+        "trailer sent: Some(\"1\")",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn errors_shows_codes_details_and_what_is_retried() {
+    let text = run(env!("CARGO_BIN_EXE_errors"), &[]);
+    for line in [
+        "\"\": invalid_argument: a name is needed",
+        "detail: GreetRequest { name: \"\" }",
+        "\"rude\": code_17: we do not greet the rude",
+        "\"Nemo\": not_found: nobody is called Nemo",
+        "2 of 2 attempts failed",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
