@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use prost_types::FileDescriptorProto;
 
-use crate::Error;
+use crate::{Error, proto::top_level_names};
 
 /// Full proto names, with the leading dot, and the Rust paths that stand for them. The longest prefix wins.
 #[derive(Debug, Clone)]
@@ -52,10 +52,8 @@ impl ExternPaths {
             .filter(|file| file.package().starts_with("google.protobuf"))
             .filter(|file| !WELL_KNOWN_FILES.contains(&file.name()))
             .flat_map(|file| {
-                let messages = file.message_type.iter().map(|message| message.name());
-                let enums = file.enum_type.iter().map(|item| item.name());
                 let name = move |name| (format!(".{}.{name}", file.package()), file.name());
-                messages.chain(enums).map(name)
+                top_level_names(file).map(name)
             })
             .collect();
         let mut problems = Vec::new();

@@ -52,7 +52,7 @@ pub(crate) fn files(
         if settings.json {
             file.items.extend(mapping.items(module)?);
         }
-        file.items.extend(descriptors(protos, module)?);
+        file.items.extend(descriptors(protos, module));
         finish(&mut file);
         let sources = protos
             .files
@@ -102,19 +102,17 @@ fn module_of(file: &FileDescriptorProto) -> Module {
 }
 
 /// The descriptors that the services of `module` point to, when it has any.
-fn descriptors(protos: &Protos, module: &Module) -> Result<Option<Item>, Error> {
+fn descriptors(protos: &Protos, module: &Module) -> Option<Item> {
     let with_services = protos
         .files
         .iter()
         .filter(|file| module_of(file) == *module && !file.service.is_empty());
     let names: HashSet<&str> = with_services.map(FileDescriptorProto::name).collect();
     if names.is_empty() {
-        return Ok(None);
+        return None;
     }
     let item = service::file_descriptor_set(&protos.encoded_set(&names));
-    Ok(Some(
-        syn::parse2(item).expect("invariant: a constant is an item"),
-    ))
+    Some(syn::parse2(item).expect("invariant: a constant is an item"))
 }
 
 /// What holds for the whole file cannot stand at its top, because the file is included: it stands at every item.
@@ -155,6 +153,6 @@ fn header<'a>(sources: impl Iterator<Item = &'a str>) -> String {
     )
 }
 
-/// Generated code is not written to the reader's taste.
-pub(crate) const ALLOW: &str =
-    "#[allow(clippy::all, clippy::pedantic, dead_code, missing_docs, unreachable_pub)]";
+/// Generated code is not written to the reader's taste, and a program may leave a part of it unused.
+const ALLOW: &str = "#[allow(clippy::all, clippy::nursery, clippy::pedantic)]\
+                     #[allow(dead_code, missing_docs, unreachable_pub)]";

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use heck::{ToSnakeCase, ToUpperCamelCase};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto,
-    ServiceDescriptorProto,
+    MessageOptions, ServiceDescriptorProto,
 };
 
 use crate::{Error, extern_paths::ExternPaths};
@@ -83,7 +83,7 @@ impl Names {
             nested
                 .options
                 .as_ref()
-                .is_some_and(|options| options.map_entry())
+                .is_some_and(MessageOptions::map_entry)
         };
         let has_module = !message.enum_type.is_empty()
             || message.field.iter().any(in_oneof)

@@ -6,7 +6,7 @@ use std::{
 };
 
 use miette::{Diagnostic, SourceCode};
-use prost_types::FileDescriptorProto;
+use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
 use protox::{
     Compiler,
     prost::encoding,
@@ -65,6 +65,12 @@ impl Protos {
         }
         encoded
     }
+}
+
+/// The names of the messages and enums that are not within a message.
+pub(crate) fn top_level_names(file: &FileDescriptorProto) -> impl Iterator<Item = &str> {
+    let messages = file.message_type.iter().map(DescriptorProto::name);
+    messages.chain(file.enum_type.iter().map(EnumDescriptorProto::name))
 }
 
 fn without_comments(file: &FileDescriptor) -> Vec<u8> {

@@ -299,7 +299,7 @@ impl<'a> Parts<'a> {
             }
 
             impl<T: self::#interface> ::core::convert::From<#server<T>> for #core::Service {
-                #[allow(deprecated)]
+                #[allow(deprecated, unused_variables)]
                 fn from(server: #server<T>) -> Self {
                     let descriptor = ::std::sync::Arc::clone(&self::#descriptor);
                     let builder = #core::Service::builder(descriptor, ::core::any::type_name::<T>());

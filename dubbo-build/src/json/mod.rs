@@ -9,11 +9,11 @@ mod null;
 use std::collections::BTreeMap;
 
 use prost_build::Module;
-use prost_types::{DescriptorProto, FileDescriptorProto};
+use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
 use syn::visit_mut::VisitMut;
 
 use self::{absolute::Absolute, null::Null};
-use crate::{Error, extern_paths::ExternPaths};
+use crate::{Error, extern_paths::ExternPaths, proto::top_level_names};
 
 /// Every proto file in the form that pbjson-build takes.
 pub(crate) struct Mapping<'a> {
@@ -68,11 +68,7 @@ impl<'a> Mapping<'a> {
     fn types_of(&self, module: &Module) -> Vec<String> {
         let here = self.files.iter().filter(|file| module_of(file) == *module);
         here.flat_map(|file| {
-            let messages = file.message_type.iter().map(|message| message.name());
-            let enums = file.enum_type.iter().map(|item| item.name());
-            messages
-                .chain(enums)
-                .map(|name| format!(".{}.{name}", file.package()))
+            top_level_names(file).map(|name| format!(".{}.{name}", file.package()))
         })
         .filter(|name| !self.elsewhere.contains(name))
         .collect()
@@ -133,9 +129,9 @@ fn oneofs_with_a_suffix(
     let proto = format!("{proto_scope}.{}", message.name());
     let module = Module::from_protobuf_package_name(message.name());
     let rust = format!("{rust_scope}::{module}");
-    let nested = message.nested_type.iter().map(|nested| nested.name());
+    let nested = message.nested_type.iter().map(DescriptorProto::name);
     let nested: Vec<_> = nested
-        .chain(message.enum_type.iter().map(|item| item.name()))
+        .chain(message.enum_type.iter().map(EnumDescriptorProto::name))
         .map(ToUpperCamelCase::to_upper_camel_case)
         .collect();
     for oneof in &message.oneof_decl {
@@ -157,10 +153,7 @@ fn name_the_empty_package(files: &[FileDescriptorProto]) -> Vec<FileDescriptorPr
     let mut files = files.to_vec();
     let nameless = files.iter().filter(|file| file.package().is_empty());
     let tops: Vec<String> = nameless
-        .flat_map(|file| {
-            let messages = file.message_type.iter().map(|message| message.name());
-            messages.chain(file.enum_type.iter().map(|item| item.name()))
-        })
+        .flat_map(top_level_names)
         .map(str::to_owned)
         .collect();
     for file in &mut files {
