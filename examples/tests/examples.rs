@@ -43,10 +43,16 @@ impl Serving {
 }
 
 #[test]
-fn quickstart_prints_its_greetings_and_ends_when_asked_to() {
+fn quickstart_prints_its_greetings_and_serves_others_until_told_to_stop() {
     let text = run(env!("CARGO_BIN_EXE_quickstart"), &["--exit"]);
     let want = "Hello, Dubbo!\n  Hello, Dubbo (1 of 3)!\n  Hello, Dubbo (2 of 3)!\n  Hello, Dubbo (3 of 3)!\n";
     assert_eq!(text, want);
+
+    // The same port again, now to try what it says to try.
+    let provider = Serving::start(env!("CARGO_BIN_EXE_quickstart"), "Try, in another terminal:");
+    let text = run(env!("CARGO_BIN_EXE_direct"), &["tri://127.0.0.1:50051"]);
+    assert_eq!(text, "Hello, direct!\n");
+    provider.stop();
 }
 
 #[test]
