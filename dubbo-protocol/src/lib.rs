@@ -1,7 +1,9 @@
 //! How calls travel: Triple over HTTP/2, and calls within the process.
 
 mod generated;
+mod injvm;
 mod net;
 mod triple;
 
+pub use injvm::Injvm;
 pub use triple::TripleProtocol;

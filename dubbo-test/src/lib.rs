@@ -1,1 +1,30 @@
 //! Test support: scripted peers and the suites that every plugin passes.
+//!
+//! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
+//! - [`suite`]: what every [`Protocol`](dubbo_core::protocol::Protocol) does, as tests.
+//! - [`alloc`]: how much a piece of code allocates.
+//!
+//! A failed expectation panics, as in any test. Nothing here waits for ever: what does not happen within
+//! [`PATIENCE`] of tokio's clock is a panic that says what was waited for.
+
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "tests fail by panicking; each function here does so when its peer does not do what it says"
+)]
+
+pub mod alloc;
+pub mod peer;
+pub mod suite;
+
+use std::time::Duration;
+
+/// How long a test waits for something that must happen.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits for something that must happen; `what` is for the panic when it does not.
+pub async fn soon<T>(what: &str, event: impl IntoFuture<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, event).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited {PATIENCE:?} in vain for {what}"),
+    }
+}

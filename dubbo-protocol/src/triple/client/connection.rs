@@ -69,7 +69,12 @@ impl Connection {
     ) -> Result<(Arc<Self>, Driver), ConnectError> {
         timeout(options.timeout, handshake(connector, address, options))
             .await
-            .unwrap_or_else(|_| Err(ConnectError(format!("no answer within {:?}", options.timeout))))
+            .unwrap_or_else(|_| {
+                Err(ConnectError(format!(
+                    "no answer within {:?}",
+                    options.timeout
+                )))
+            })
     }
 
     /// Whether new calls may be sent on it.

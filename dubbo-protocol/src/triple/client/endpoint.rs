@@ -12,12 +12,9 @@ use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    connect::Connector,
-    connection::Connection,
-    options::ConnectOptions,
+    connect::Connector, connection::Connection, drivers::Drivers, options::ConnectOptions,
 };
 
 /// The connections to one address, shared by all who refer to a service there.
@@ -34,9 +31,7 @@ struct Shared {
     connector: Arc<dyn Connector>,
     slots: Box<[Mutex<Slot>]>,
     changed: Notify,
-    drivers: TaskTracker,
-    /// Ends the drivers, whatever they carry.
-    abort: CancellationToken,
+    drivers: Drivers,
 }
 
 /// The place of one connection.
@@ -57,12 +52,13 @@ impl Endpoint {
         address: Arc<str>,
         options: ConnectOptions,
         connector: Arc<dyn Connector>,
-        drivers: TaskTracker,
-        abort: CancellationToken,
+        drivers: Drivers,
     ) -> Self {
-        let connecting = || Mutex::new(Slot::Connecting {
-                        after_failure: false
-                    });
+        let connecting = || {
+            Mutex::new(Slot::Connecting {
+                after_failure: false,
+            })
+        };
         let shared = Arc::new(Shared {
             address,
             options,
@@ -70,7 +66,6 @@ impl Endpoint {
             slots: (0..options.connections).map(|_| connecting()).collect(),
             changed: Notify::new(),
             drivers,
-            abort,
         });
         let mut keepers = JoinSet::new();
         for index in 0..options.connections {
@@ -89,12 +84,15 @@ impl Endpoint {
 
     /// Whether a call has a chance: a connection is there, or about to be for all that is known.
     pub(super) fn is_available(&self) -> bool {
-        self.shared
-            .slots
-            .iter()
-            .any(|slot| matches!(&*slot.lock(), Slot::Ready(_) | Slot::Connecting {
+        self.shared.slots.iter().any(|slot| {
+            matches!(
+                &*slot.lock(),
+                Slot::Ready(_)
+                    | Slot::Connecting {
                         after_failure: false
-                    }))
+                    }
+            )
+        })
     }
 
     /// The connection with the fewest calls. Without one it waits for the attempt under way.
@@ -217,16 +215,7 @@ impl Shared {
             Err(error) => return Use::None(error.to_string()),
         };
         tracing::debug!(address = %self.address, "connected");
-        let (handle, abort) = (Arc::downgrade(&connection), self.abort.clone());
-        self.drivers.spawn(async move {
-            let mut driver = std::pin::pin!(driver.run());
-            tokio::select! {
-                () = &mut driver => {}
-                () = abort.cancelled() => if let Some(connection) = handle.upgrade() {
-                    connection.retire(|| "the client was shut down".to_owned());
-                },
-            }
-        });
+        self.drivers.spawn(Arc::downgrade(&connection), driver);
         self.set(index, Slot::Ready(Arc::clone(&connection)));
         connection.retired().await;
         let why = connection.reason().unwrap_or_default();

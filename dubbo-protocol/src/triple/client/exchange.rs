@@ -128,11 +128,18 @@ impl Outgoing {
             .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
         let head = terms
             .heads
-            .request(&self.service, &self.place.method, &self.attachments, remaining)
+            .request(
+                &self.service,
+                &self.place.method,
+                &self.attachments,
+                remaining,
+            )
             .map_err(named)?;
         let (response, mut stream) = connection.start(head).map_err(|error| {
             let Some(failure) = connection.failure() else {
-                return named(Status::internal(format!("the request cannot be sent: {error}")));
+                return named(Status::internal(format!(
+                    "the request cannot be sent: {error}"
+                )));
             };
             connection.retire(|| describe(&failure));
             let status = not_sent(describe(&failure)).with_source(error);
@@ -192,7 +199,9 @@ async fn one_reply(
         }
     };
     let Some(message) = message else {
-        return Err(place.name(broken(NO_MESSAGE.to_owned())).with_attachments(trailers));
+        return Err(place
+            .name(broken(NO_MESSAGE.to_owned()))
+            .with_attachments(trailers));
     };
     let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Protobuf, message)));
     reply.headers = headers;

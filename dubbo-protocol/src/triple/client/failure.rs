@@ -66,16 +66,18 @@ impl Failure {
                 Self::Final(status)
             };
         }
-        Self::Final(if error.is_reset() {
-            Status::internal(format!("the peer broke the rules of HTTP/2: {error}"))
-        } else {
-            let why = connection
-                .reason()
-                .map_or_else(|| describe(&error), str::to_owned);
-            Status::unavailable(format!("the connection was lost: {why}"))
-        }
-        .with_origin(Origin::Transport)
-        .with_source(error))
+        Self::Final(
+            if error.is_reset() {
+                Status::internal(format!("the peer broke the rules of HTTP/2: {error}"))
+            } else {
+                let why = connection
+                    .reason()
+                    .map_or_else(|| describe(&error), str::to_owned);
+                Status::unavailable(format!("the connection was lost: {why}"))
+            }
+            .with_origin(Origin::Transport)
+            .with_source(error),
+        )
     }
 
     /// The same with another status.

@@ -60,7 +60,10 @@ impl Heads {
             .collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
-            group: service.group().map(|group| named("group", group)).transpose()?,
+            group: service
+                .group()
+                .map(|group| named("group", group))
+                .transpose()?,
             version: service
                 .version()
                 .map(|version| named("version", version))
@@ -90,7 +93,9 @@ impl Heads {
         headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
         if let Some(remaining) = remaining {
             // Digits and a letter: always legal.
-            if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(timeout::format(remaining))) {
+            if let Ok(value) =
+                HeaderValue::from_maybe_shared(Bytes::from(timeout::format(remaining)))
+            {
                 headers.insert(GRPC_TIMEOUT, value);
             }
         }
@@ -233,7 +238,10 @@ mod tests {
                 ("grpc-accept-encoding", "gzip"),
                 ("grpc-timeout", "1500000u"),
                 ("te", "trailers"),
-                ("user-agent", concat!("dubbo-rust/", env!("CARGO_PKG_VERSION"))),
+                (
+                    "user-agent",
+                    concat!("dubbo-rust/", env!("CARGO_PKG_VERSION"))
+                ),
             ]
         );
     }
@@ -254,7 +262,10 @@ mod tests {
                 None,
             )
             .expect("usable");
-        assert!(!head.headers().contains_key("tri-service-group"), "{head:?}");
+        assert!(
+            !head.headers().contains_key("tri-service-group"),
+            "{head:?}"
+        );
         let error = request("g\n/greet.Greeter", &Attachments::new(), None).expect_err("refused");
         assert_eq!(error.code(), Code::InvalidArgument);
     }

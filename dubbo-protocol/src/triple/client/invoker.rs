@@ -34,7 +34,8 @@ pub(super) struct TripleInvoker {
     /// `None` once it is closed.
     pub(super) endpoint: ArcSwapOption<Endpoint>,
     pub(super) calls: Arc<AtomicUsize>,
-    pub(super) tasks: TaskTracker,
+    /// The tasks that send what is left of a request after its reply has begun.
+    pub(super) uploads: TaskTracker,
 }
 
 #[async_trait]
@@ -78,7 +79,9 @@ impl Invoker for TripleInvoker {
         let answered = if deadline.after.is_zero() {
             None
         } else {
-            timeout_at(deadline.at, self.carry(&mut call, &sent)).await.ok()
+            timeout_at(deadline.at, self.carry(&mut call, &sent))
+                .await
+                .ok()
         };
         answered.unwrap_or_else(|| {
             let status = deadline.expired(sent.load(Ordering::Relaxed));
@@ -111,7 +114,7 @@ impl TripleInvoker {
             let keep = || Keep {
                 place,
                 deadline,
-                tasks: self.tasks.clone(),
+                uploads: self.uploads.clone(),
                 counted: [counted, Counted::one_more(&self.calls)],
             };
             let (left, status) = match call.send(&self.terms, &connection, sent, keep).await {
@@ -132,7 +135,10 @@ impl TripleInvoker {
 
 /// Whether the body has the form that the method takes.
 fn check_request(invocation: &Invocation) -> Result<(), Status> {
-    match (&invocation.body, invocation.method.kind().streams_requests()) {
+    match (
+        &invocation.body,
+        invocation.method.kind().streams_requests(),
+    ) {
         (Body::Stream(_), true) | (Body::Unary(_), false) => Ok(()),
         (Body::Stream(_), false) => Err(Status::internal("it takes one request, not a stream")),
         (Body::Unary(_), true) => Err(Status::internal("it takes a stream of requests")),

@@ -27,7 +27,11 @@ pub(super) struct KeepAlive {
 }
 
 impl KeepAlive {
-    pub(super) fn new(options: KeepAliveOptions, last_read: Arc<LastRead>, pings: PingPong) -> Self {
+    pub(super) fn new(
+        options: KeepAliveOptions,
+        last_read: Arc<LastRead>,
+        pings: PingPong,
+    ) -> Self {
         Self {
             options,
             last_read,
@@ -48,7 +52,9 @@ impl KeepAlive {
                 Ok(Ok(_)) => self.last_read.set(),
                 // The connection is over, which those who poll it see for themselves.
                 Ok(Err(_)) => std::future::pending().await,
-                Err(_) => return format!("the peer did not answer a keep-alive PING within {wait:?}"),
+                Err(_) => {
+                    return format!("the peer did not answer a keep-alive PING within {wait:?}");
+                }
             }
         }
     }

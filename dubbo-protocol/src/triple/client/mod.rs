@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `options` | what a URL says |
 //! | `endpoint` | the connections to one address, kept up in the background |
-//! | `connection`, `keep_alive`, `connect` | one connection of HTTP/2 |
+//! | `connection`, `keep_alive`, `connect`, `drivers` | one connection of HTTP/2, and the tasks that move its bytes |
 //! | `invoker` | a call: deadline, connection, when it is sent again |
 //! | `exchange` | one attempt on one connection |
 //! | `head`, `upload` | what is sent |
@@ -15,6 +15,7 @@ mod answer;
 mod connect;
 mod connection;
 mod deadline;
+mod drivers;
 mod endpoint;
 mod exchange;
 mod failure;
@@ -32,15 +33,14 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use dubbo_core::{
-    invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url,
-};
+use dubbo_core::{invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url};
 use parking_lot::Mutex;
-use tokio::time::{Instant, timeout_at};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use self::{
     connect::{Connector, Tcp},
+    drivers::Drivers,
     endpoint::Endpoint,
     exchange::Terms,
     head::Heads,
@@ -52,8 +52,8 @@ use self::{
 pub(crate) struct Client {
     connector: Arc<dyn Connector>,
     endpoints: Mutex<HashMap<(Arc<str>, ConnectOptions), Weak<Endpoint>>>,
-    tasks: TaskTracker,
-    abort: CancellationToken,
+    drivers: Drivers,
+    uploads: TaskTracker,
 }
 
 impl Client {
@@ -61,8 +61,8 @@ impl Client {
         Self {
             connector,
             endpoints: Mutex::default(),
-            tasks: TaskTracker::new(),
-            abort: CancellationToken::new(),
+            drivers: Drivers::default(),
+            uploads: TaskTracker::new(),
         }
     }
 
@@ -80,7 +80,7 @@ impl Client {
         service: Arc<ServiceDescriptor>,
         default_port: u16,
     ) -> Result<Arc<dyn Invoker>, ProtocolError> {
-        if self.tasks.is_closed() {
+        if self.drivers.is_shut_down() {
             return Err(ProtocolError::ShutDown);
         }
         let refused = |reason: String| ProtocolError::Url {
@@ -96,8 +96,8 @@ impl Client {
             "" => service.interface(),
             path => path,
         };
-        let heads = Heads::new(&address, path, url.service_key(), Arc::clone(&service))
-            .map_err(refused)?;
+        let heads =
+            Heads::new(&address, path, url.service_key(), Arc::clone(&service)).map_err(refused)?;
         let address: Arc<str> = address.into();
         Ok(Arc::new(TripleInvoker {
             url: url.clone(),
@@ -109,24 +109,21 @@ impl Client {
             },
             endpoint: ArcSwapOption::new(Some(self.endpoint(address, options.connect))),
             calls: Arc::default(),
-            tasks: self.tasks.clone(),
+            uploads: self.uploads.clone(),
         }))
     }
 
     /// Connects no more, waits until `deadline` for the calls under way, and ends those that are left: how many
-    /// connections were cut.
+    /// connections were cut with calls on them.
     pub(crate) async fn shut_down(&self, deadline: Instant) -> usize {
         for endpoint in self.endpoints.lock().values().filter_map(Weak::upgrade) {
             endpoint.close();
         }
-        self.tasks.close();
-        if timeout_at(deadline, self.tasks.wait()).await.is_ok() {
-            return 0;
-        }
-        let left = self.tasks.len();
-        self.abort.cancel();
-        self.tasks.wait().await;
-        left
+        let cut = self.drivers.shut_down(deadline).await;
+        // Without a connection they end by themselves.
+        self.uploads.close();
+        self.uploads.wait().await;
+        cut
     }
 
     fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint> {
@@ -140,8 +137,7 @@ impl Client {
             address,
             options,
             Arc::clone(&self.connector),
-            self.tasks.clone(),
-            self.abort.clone(),
+            self.drivers.clone(),
         ));
         endpoints.insert(key, Arc::downgrade(&endpoint));
         endpoint

@@ -171,8 +171,17 @@ mod tests {
             (options.max_received, options.max_sent),
             (8 << 20, 4_000_000)
         );
-        assert_eq!(read("connections=0").expect("shared").connect.connections, 1);
-        assert_eq!(read("keep-alive-interval=0").expect("off").connect.keep_alive, None);
+        assert_eq!(
+            read("connections=0").expect("shared").connect.connections,
+            1
+        );
+        assert_eq!(
+            read("keep-alive-interval=0")
+                .expect("off")
+                .connect
+                .keep_alive,
+            None
+        );
     }
 
     #[test]

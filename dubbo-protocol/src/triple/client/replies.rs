@@ -3,7 +3,6 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use dubbo_core::{
@@ -29,7 +28,7 @@ pub(super) struct Keep {
     pub(super) place: Place,
     pub(super) deadline: Option<Deadline>,
     /// Where the rest of the request is sent from.
-    pub(super) tasks: TaskTracker,
+    pub(super) uploads: TaskTracker,
     /// The call among those of the connection and of the invoker.
     pub(super) counted: [Counted; 2],
 }
@@ -71,7 +70,7 @@ impl Open {
         // The caller may send without reading, so the request does not wait for the reply to be polled.
         let upload = upload
             .filter(|upload| !upload.has_ended())
-            .map(|upload| AbortOnDropHandle::new(keep.tasks.spawn(upload.run())));
+            .map(|upload| AbortOnDropHandle::new(keep.uploads.spawn(upload.run())));
         Self {
             incoming,
             upload,

@@ -1,0 +1,3 @@
+//! Peers that do what a test tells them to.
+
+pub mod h2;
