@@ -2,7 +2,7 @@
 //!
 //! One test alone, because the counter sees every thread of the process.
 
-use std::{alloc::System, collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -20,10 +20,10 @@ use dubbo_core::{
     service::{CallKind, MethodDescriptor, ServiceDescriptor, ServiceKey},
     url::Url,
 };
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use dubbo_test::alloc::{COUNTING, Counting, per_call};
 
 #[global_allocator]
-static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+static ALLOCATOR: &Counting = COUNTING;
 
 /// Gives the message back.
 struct Echo(Url);
@@ -72,11 +72,12 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
     ];
     for (name, policy) in policies {
         let call = invocation();
-        let listing = fewest(|| {
+        let choosing = per_call(WARM_UP, CALLS, async || {
             let candidates = directory.list(&call).expect("16");
             policy.select(&candidates, &call).expect("one");
-        });
-        assert_eq!(listing, 0, "{name}: list and select");
+        })
+        .await;
+        assert_eq!(choosing.allocations, 0, "{name}: list and select");
 
         let method = MethodConfig {
             timeout: None,
@@ -87,30 +88,18 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
         let config =
             ClusterConfig::new(ServiceKey::new("a.B"), &descriptor, method, &HashMap::new());
         let cluster = Failover.join(Arc::clone(&directory), Arc::new(config));
-        let mut least = usize::MAX;
-        for _ in 0..ROUNDS {
-            let call = invocation();
-            let region = Region::new(COUNTING);
-            let reply = cluster.invoke(call).await;
-            least = least.min(region.change().allocations);
-            reply.expect("answers");
-        }
+        let mut calls: Vec<_> = (0..WARM_UP + CALLS).map(|_| invocation()).collect();
+        let calling = per_call(WARM_UP, CALLS, async || {
+            let call = calls.pop().expect("one for each");
+            cluster.invoke(call).await.expect("answers");
+        })
+        .await;
         assert_eq!(
-            least, 2,
+            calling.allocations, 2,
             "{name}: the futures of the cluster and of the node"
         );
     }
 }
 
-/// The fewest allocations of some rounds of `work`: the test's own threads may add to the others.
-fn fewest(mut work: impl FnMut()) -> usize {
-    let mut least = usize::MAX;
-    for _ in 0..ROUNDS {
-        let region = Region::new(COUNTING);
-        work();
-        least = least.min(region.change().allocations);
-    }
-    least
-}
-
-const ROUNDS: usize = 20;
+const WARM_UP: usize = 20;
+const CALLS: usize = 100;

@@ -1,1 +1,18 @@
 //! Where providers are found: the registries that are built in.
+//!
+//! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registry
+//! `memory`.
+
+pub mod matching;
+pub mod memory;
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::{extension::Extensions, registry::Registry};
+
+    #[test]
+    fn what_is_linked_is_what_the_documentation_says() {
+        let linked = Extensions::linked().expect("no duplicates");
+        assert_eq!(linked.names::<dyn Registry>(), ["memory"]);
+    }
+}
