@@ -201,18 +201,40 @@ impl Prefix {
 ///
 /// Code 8 when it is over `limit`, 13 when it cannot be written as `codec`.
 pub(crate) fn encode(payload: &Payload, codec: Codec, limit: usize) -> Result<Bytes, Status> {
-    let limit = limit.min(u32::MAX as usize);
     let known = payload.encoded_len(codec).unwrap_or(0);
     check_sent(known, limit)?;
     let mut envelope = BytesMut::with_capacity(PREFIX + known);
-    envelope.put_bytes(0, PREFIX);
-    payload
-        .encode(codec, &mut envelope)
-        .map_err(|error| Status::internal(error.to_string()).with_source(error))?;
-    let len = envelope.len() - PREFIX;
-    let on_wire = check_sent(len, limit)?;
-    envelope[1..PREFIX].copy_from_slice(&on_wire.to_be_bytes());
+    append(payload, codec, limit, &mut envelope)?;
     Ok(envelope.freeze())
+}
+
+/// Puts `payload` into an envelope after what `out` has already.
+///
+/// # Errors
+///
+/// As [`encode`]; `out` is then as it was.
+pub(crate) fn append(
+    payload: &Payload,
+    codec: Codec,
+    limit: usize,
+    out: &mut BytesMut,
+) -> Result<(), Status> {
+    let start = out.len();
+    out.put_bytes(0, PREFIX);
+    let written = payload
+        .encode(codec, out)
+        .map_err(|error| Status::internal(error.to_string()).with_source(error))
+        .and_then(|()| check_sent(out.len() - start - PREFIX, limit));
+    match written {
+        Ok(len) => {
+            out[start + 1..start + PREFIX].copy_from_slice(&len.to_be_bytes());
+            Ok(())
+        }
+        Err(status) => {
+            out.truncate(start);
+            Err(status)
+        }
+    }
 }
 
 fn check_sent(len: usize, limit: usize) -> Result<u32, Status> {
@@ -379,5 +401,16 @@ mod tests {
         assert_eq!(error.code(), Code::ResourceExhausted);
         let error = encode(&payload, Codec::Json, 3).expect_err("other codec");
         assert_eq!(error.code(), Code::Internal);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_sent_leaves_those_before_it_alone() {
+        let mut out = BytesMut::new();
+        for message in [&b"one"[..], b"too long", b"two"] {
+            let payload = Payload::encoded(Codec::Protobuf, Bytes::from_static(message));
+            let appended = append(&payload, Codec::Protobuf, 3, &mut out);
+            assert_eq!(appended.is_ok(), message.len() <= 3);
+        }
+        assert_eq!(out, [envelope(0, b"one"), envelope(0, b"two")].concat());
     }
 }

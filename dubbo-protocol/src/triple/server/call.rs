@@ -155,7 +155,7 @@ impl Call {
         headers: &Attachments,
         trailers: Attachments,
     ) -> Result<Response<ReplyBody>, Status> {
-        let first = poll_fn(|cx| {
+        let next = poll_fn(|cx| {
             Poll::Ready(match poll_item(&mut stream, cx) {
                 Poll::Ready(item) => Some(item),
                 Poll::Pending => None,
@@ -170,7 +170,7 @@ impl Call {
             reply: self.reply.clone(),
             trailers,
             deadline: self.deadline.map(|at| Box::pin(sleep_until(at))),
-            first,
+            next,
             stream: Some(stream),
         };
         Ok(respond(headers, ReplyBody::Many(Box::new(many))))

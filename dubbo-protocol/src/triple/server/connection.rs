@@ -122,8 +122,8 @@ fn settings(calls: Calls) -> http2::Builder<Calls> {
     let mut builder = http2::Builder::new(calls);
     builder
         .auto_date_header(false)
-        .initial_connection_window_size(WINDOW)
-        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(STREAM_WINDOW)
         .max_concurrent_streams(MAX_STREAMS)
         .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADERS)
@@ -171,8 +171,10 @@ const IDLE: Duration = Duration::from_secs(60);
 const LINGER: Duration = Duration::from_secs(1);
 const MAX_UNREAD: u64 = 64 << 10;
 
-/// What one connection and each of its streams may send ahead of the handlers.
-const WINDOW: u32 = 1 << 20;
+/// What a stream may send ahead of its handler.
+const STREAM_WINDOW: u32 = 1 << 20;
+/// What all streams of a connection may: some that are not read must not hold up the others.
+const CONNECTION_WINDOW: u32 = 8 << 20;
 
 const MAX_FRAME: u32 = 1 << 20;
 /// Twice what Dubbo Java takes.

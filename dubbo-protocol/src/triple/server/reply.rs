@@ -7,13 +7,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     attachments::Attachments,
     context::ReplyContext,
     invocation::PayloadStream,
     panics::poll_guarded,
-    payload::Payload,
+    payload::{Codec, Payload},
     service::MethodRef,
     status::{Code, Status},
 };
@@ -175,8 +175,8 @@ pub(super) struct Many {
     pub(super) trailers: Attachments,
     pub(super) method: MethodRef,
     pub(super) deadline: Option<Pin<Box<Sleep>>>,
-    /// An item that was ready together with the headers.
-    pub(super) first: Option<Item>,
+    /// What the stream gave already.
+    pub(super) next: Option<Item>,
     /// Gone once the trailers have been given.
     pub(super) stream: Option<PayloadStream>,
 }
@@ -186,33 +186,73 @@ pub(super) type Item = Option<Result<Payload, Status>>;
 
 impl Many {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
-        let Some(stream) = &mut self.stream else {
+        if self.stream.is_none() {
             return Poll::Ready(None);
-        };
-        let item = match self.first.take() {
-            Some(first) => first,
-            None => {
-                if let Some(deadline) = &mut self.deadline
-                    && deadline.as_mut().poll(cx).is_ready()
-                {
-                    Some(Err(expired(&self.method)))
-                } else {
-                    ready!(poll_item(stream, cx))
-                }
-            }
-        };
-        let sent = match item {
-            None => Err(None),
-            Some(item) => item
-                .and_then(|payload| {
-                    frame::encode(&payload, self.caller.content.codec(), self.send_limit)
-                })
-                .map_err(Some),
-        };
-        Poll::Ready(Some(match sent {
-            Ok(envelope) => Frame::data(envelope),
+        }
+        Poll::Ready(Some(match ready!(self.poll_envelope(cx)) {
+            Ok(envelope) => Frame::data(self.with_what_is_ready(envelope, cx)),
             Err(end) => Frame::trailers(self.finish(end)),
         }))
+    }
+
+    fn poll_envelope(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Option<Status>>> {
+        let item = match self.next.take() {
+            Some(next) => next,
+            None => ready!(self.poll_item(cx)),
+        };
+        Poll::Ready(match item {
+            None => Err(None),
+            Some(item) => item
+                .and_then(|payload| frame::encode(&payload, self.codec(), self.send_limit))
+                .map_err(Some),
+        })
+    }
+
+    /// Adds to a small message those that are there already: a frame for each would cost the peer more than the
+    /// messages do, and some count small frames and hang up.
+    fn with_what_is_ready(&mut self, first: Bytes, cx: &mut Context<'_>) -> Bytes {
+        if first.len() >= ENOUGH {
+            return first;
+        }
+        let mut frame = BytesMut::new();
+        while frame.len() < ENOUGH {
+            let Poll::Ready(item) = self.poll_item(cx) else {
+                break;
+            };
+            let Some(Ok(payload)) = &item else {
+                self.next = Some(item);
+                break;
+            };
+            if frame.is_empty() {
+                frame.reserve(ENOUGH);
+                frame.extend_from_slice(&first);
+            }
+            if let Err(status) = frame::append(payload, self.codec(), self.send_limit, &mut frame) {
+                self.next = Some(Some(Err(status)));
+                break;
+            }
+        }
+        if frame.is_empty() {
+            first
+        } else {
+            frame.freeze()
+        }
+    }
+
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Item> {
+        if let Some(deadline) = &mut self.deadline
+            && deadline.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Some(Err(expired(&self.method))));
+        }
+        match &mut self.stream {
+            Some(stream) => poll_item(stream, cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn codec(&self) -> Codec {
+        self.caller.content.codec()
     }
 
     /// Ends the stream, which drops the handler's side of it.
@@ -263,3 +303,6 @@ fn write_all(attachments: &[&Attachments], headers: &mut HeaderMap) -> Result<()
 
 /// `RpcException.BIZ_EXCEPTION` of Dubbo Java.
 const BIZ_EXCEPTION: HeaderValue = HeaderValue::from_static("3");
+
+/// As much as the smallest frame that every peer takes.
+const ENOUGH: usize = 16 << 10;
