@@ -5,7 +5,7 @@ fn main() -> Result<(), dubbo_build::Error> {
         &[
             "../../proto/dubbo/interop/v1/interop.proto",
             "proto/stranger.proto",
-            "proto/health.proto",
+            "../../proto/grpc/health/v1/health.proto",
         ],
         &["../../proto", "proto"],
     )

@@ -4,12 +4,17 @@ use std::{future, time::Duration};
 
 use dubbo::{Attachments, Code, Request, Response, Status, Streaming};
 use futures_util::{Stream, stream};
+use pbjson_types::Empty;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::{
     CASE_KEY,
-    contract::{self, *},
+    contract::{
+        self, Attachment, AttachmentsRequest, AttachmentsResponse, BigPayloadRequest,
+        BigPayloadResponse, EchoMessage, FailDetail, FailRequest, GreetRequest, GreetResponse,
+        PingMessage, SleepRequest, SleepResponse, fail_request,
+    },
     headers, pattern,
 };
 

@@ -14,8 +14,8 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{CASE_KEY, contract::GreeterClient};
 
+use self::outcome::Fault;
 pub use self::outcome::Report;
-use self::outcome::{Fault, Outcome};
 
 /// Calls the provider at one address.
 #[derive(Debug)]

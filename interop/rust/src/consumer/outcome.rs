@@ -86,12 +86,13 @@ impl From<dubbo::Error> for Fault {
 
 impl Report {
     pub(super) fn new(case: &str, outcome: Outcome, took: Duration) -> Self {
+        let Outcome { got, fault } = outcome;
         let mut line = json!({
             "case": case,
-            "got": outcome.got,
             "millis": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
-        if let Some(fault) = &outcome.fault {
+        line["got"] = got;
+        if let Some(fault) = fault {
             line["error"] = fault.to_json();
         }
         Self(line)
