@@ -201,6 +201,10 @@ impl Directory for Fixed {
         Arc::clone(&self.nodes.lock())
     }
 
+    fn why_unavailable(&self) -> Option<Status> {
+        None
+    }
+
     fn consumer_url(&self) -> &Url {
         &self.consumer
     }

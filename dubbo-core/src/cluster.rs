@@ -37,8 +37,11 @@ pub trait Directory: Send + Sync + 'static {
     /// There is none; the status says why.
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status>;
 
-    /// All providers, before routing. Empty says nothing about why: [`list`](Self::list) does.
+    /// All providers, before routing.
     fn nodes(&self) -> Arc<[Node]>;
+
+    /// Why no provider can be called now: nobody is listed, or nobody who is listed is available. `None` when there is one.
+    fn why_unavailable(&self) -> Option<Status>;
 
     /// The consumer's URL.
     fn consumer_url(&self) -> &Url;

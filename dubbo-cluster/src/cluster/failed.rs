@@ -71,9 +71,9 @@ impl FailedCall {
     }
 
     /// The status that the caller gets: that of the last attempt, or `instead` of it, told as a whole.
-    pub(super) fn into_status(self, instead: Option<&Status>) -> Status {
-        let last = instead.or_else(|| self.attempts.last().map(|attempt| &attempt.status));
-        let Some(last) = last.cloned() else {
+    pub(super) fn into_status(self, instead: Option<Status>) -> Status {
+        let last = instead.or_else(|| Some(self.attempts.last()?.status.clone()));
+        let Some(last) = last else {
             return Status::internal(self.to_string());
         };
         // Made anew, because "not processed" holds for the call only if it holds for every attempt.

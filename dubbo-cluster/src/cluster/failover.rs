@@ -53,8 +53,8 @@ impl Invoker for FailoverInvoker {
     }
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
-        let method = self.0.prepare(&mut invocation);
-        let retries = take_retries(&mut invocation).unwrap_or(method.retries);
+        let configured = self.0.prepare(&mut invocation).retries;
+        let retries = take_retries(&mut invocation).unwrap_or(configured);
         let mut call = Attempts {
             reference: &self.0,
             service: Arc::clone(&invocation.service),
@@ -72,19 +72,9 @@ impl Invoker for FailoverInvoker {
             )));
         }
         loop {
-            let candidates = match self.0.directory.list(&invocation) {
-                Ok(candidates) => candidates,
-                Err(status) => return Err(call.give_up(Some(&status))),
-            };
-            let node = match self.0.choose(&candidates, &call.tried, method, &invocation) {
-                Ok(Some(node)) => node,
-                Ok(None) => {
-                    call.stop(
-                        "not tried again because each provider has failed it and none is available",
-                    );
-                    return Err(call.give_up(None));
-                }
-                Err(status) => return Err(call.give_up(Some(&status))),
+            let (node, listed) = match call.choose(&invocation) {
+                Ok(chosen) => chosen,
+                Err(instead) => return Err(call.give_up(instead)),
             };
             let replay = if call.made() + 1 < call.allowed {
                 invocation.try_clone()
@@ -94,7 +84,7 @@ impl Invoker for FailoverInvoker {
             let started = Instant::now();
             match attempt::call(&node, invocation).await {
                 Err(status) if status.retry() != Retry::Never => {
-                    call.note(&node, candidates.len(), started.elapsed(), status);
+                    call.note(&node, listed, started.elapsed(), status);
                 }
                 answer => {
                     call.answered(&node);
@@ -126,7 +116,24 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    fn note(&mut self, node: &Node, candidates: usize, elapsed: Duration, status: Status) {
+    /// Lists the providers anew; the next one to try, and how many there are.
+    ///
+    /// # Errors
+    ///
+    /// Why there is nobody; `None` when the last attempt's status says enough.
+    fn choose(&mut self, invocation: &Invocation) -> Result<(Node, usize), Option<Status>> {
+        let candidates = self.reference.directory.list(invocation)?;
+        let method = self.reference.config.method(&self.method);
+        let node = self
+            .reference
+            .choose(&candidates, &self.tried, method, invocation)?;
+        if node.is_none() {
+            self.stop("not tried again because each provider has failed it and none is available");
+        }
+        Ok((node.ok_or(None)?, candidates.len()))
+    }
+
+    fn note(&mut self, node: &Node, listed: usize, elapsed: Duration, status: Status) {
         tracing::debug!(
             service = %self.service, method = self.method.name(), provider = %node.invoker.url().address(),
             ?elapsed, error = %status, "an attempt failed"
@@ -142,7 +149,7 @@ impl Attempts<'_> {
                 self.reference.directory.consumer_url(),
             ))
         });
-        failed.candidates = candidates;
+        failed.candidates = listed;
         failed.push(node.invoker.url(), elapsed, status);
     }
 
@@ -171,15 +178,12 @@ impl Attempts<'_> {
     }
 
     /// The error of the call: how its attempts failed, with the last one's status or with `instead`.
-    fn give_up(self, instead: Option<&Status>) -> Status {
-        match (self.failed, instead) {
-            (Some(mut failed), _) => {
-                failed.origin = self.reference.directory.origin();
-                failed.into_status(instead)
-            }
-            (None, Some(status)) => status.clone(),
-            (None, None) => attempt::nobody_listed(),
-        }
+    fn give_up(self, instead: Option<Status>) -> Status {
+        let Some(mut failed) = self.failed else {
+            return instead.unwrap_or_else(attempt::nobody_listed);
+        };
+        failed.origin = self.reference.directory.origin();
+        failed.into_status(instead)
     }
 
     /// Some provider answered; what came before is worth a warning.

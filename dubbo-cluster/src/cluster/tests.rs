@@ -392,6 +392,10 @@ impl Directory for Changing {
         self.inner.nodes()
     }
 
+    fn why_unavailable(&self) -> Option<Status> {
+        self.inner.why_unavailable()
+    }
+
     fn consumer_url(&self) -> &Url {
         self.inner.consumer_url()
     }

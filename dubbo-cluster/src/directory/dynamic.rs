@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     availability::{Availability, any_available},
-    explain::{View, no_provider},
+    explain::{View, no_provider, none_available},
     follow::Follower,
 };
 use crate::router::RouterChain;
@@ -55,6 +55,14 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) nodes: Arc<[Node]>,
     pub(super) view: View,
+}
+
+impl Shared {
+    /// The error of an empty list.
+    fn nobody(&self, state: &State) -> Status {
+        let why = state.view.explain(&self.registry, Instant::now());
+        no_provider(&self.service, &why)
+    }
 }
 
 impl DynamicDirectory {
@@ -114,23 +122,32 @@ impl DynamicDirectory {
 #[async_trait]
 impl Directory for DynamicDirectory {
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
-        let Shared {
-            service, registry, ..
-        } = &*self.shared;
         let state = self.shared.state.load();
-        let mut candidates = Candidates::all(Arc::clone(&state.nodes));
-        if candidates.is_empty() {
-            let why = state.view.explain(registry, Instant::now());
-            return Err(no_provider(service, &why));
+        if state.nodes.is_empty() {
+            return Err(self.shared.nobody(&state));
         }
+        let mut candidates = Candidates::all(Arc::clone(&state.nodes));
         self.routers
             .route(&mut candidates, &self.consumer, invocation)
-            .map_err(|emptied| no_provider(service, &emptied))?;
+            .map_err(|emptied| no_provider(&self.shared.service, &emptied))?;
         Ok(candidates)
     }
 
     fn nodes(&self) -> Arc<[Node]> {
         Arc::clone(&self.shared.state.load().nodes)
+    }
+
+    fn why_unavailable(&self) -> Option<Status> {
+        let Shared {
+            service,
+            registry,
+            state,
+        } = &*self.shared;
+        let state = state.load();
+        if state.nodes.is_empty() {
+            return Some(self.shared.nobody(&state));
+        }
+        (!any_available(&state.nodes)).then(|| none_available(service, registry, &state.nodes))
     }
 
     fn consumer_url(&self) -> &Url {

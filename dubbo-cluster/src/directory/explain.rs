@@ -2,12 +2,30 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use dubbo_core::{registry::RegistryError, service::ServiceKey, status::Status};
+use dubbo_core::{
+    cluster::Node, registry::RegistryError, service::ServiceKey, status::Status, url::Url,
+};
 use tokio::time::Instant;
 
 /// The error of a call for which there is nobody. No handler has seen it.
 pub(super) fn no_provider(service: &ServiceKey, why: &dyn fmt::Display) -> Status {
     Status::unavailable(format!("no provider available for {service}: {why}")).not_processed()
+}
+
+/// The error of a reference all of whose `nodes` are out of reach.
+pub(super) fn none_available(service: &ServiceKey, origin: &str, nodes: &[Node]) -> Status {
+    let names = nodes.iter().map(|node| named(node.invoker.url()));
+    let why = format!(
+        "none of {} from {origin} can be reached: {}",
+        nodes.len(),
+        some_of(names)
+    );
+    no_provider(service, &why)
+}
+
+/// What messages call the provider at `url`.
+pub(super) fn named(url: &Url) -> String {
+    format!("{}://{}", url.protocol(), url.address())
 }
 
 /// What a directory has been told by its registry, kept for the day when somebody asks.
@@ -85,20 +103,24 @@ impl View {
     }
 
     fn skipped_text(&self) -> String {
-        let shown = self
-            .skipped
-            .iter()
-            .take(SHOWN)
-            .map(|skipped| format!("{} ({})", skipped.provider, skipped.reason))
-            .collect::<Vec<_>>()
-            .join(", ");
-        match self.skipped.len().saturating_sub(SHOWN) {
-            0 => shown,
-            more => format!("{shown} and {more} more"),
-        }
+        some_of(
+            self.skipped
+                .iter()
+                .map(|skipped| format!("{} ({})", skipped.provider, skipped.reason)),
+        )
     }
 }
 
+/// The first few, and how many more there are.
+fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        format!("{shown} and {more} more")
+    } else {
+        shown
+    }
+}
 fn ago(now: Instant, then: Instant) -> String {
     let tenths = now.duration_since(then).as_millis() / 100 * 100;
     format!(

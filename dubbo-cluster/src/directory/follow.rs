@@ -24,7 +24,7 @@ use tokio::{
 
 use super::{
     dynamic::{Shared, State},
-    explain::{Failing, Skipped, View},
+    explain::{Failing, Skipped, View, named},
     merge::merge,
     static_list::close_all,
     weight::weight,
@@ -43,6 +43,8 @@ pub(super) struct Follower<F> {
     /// Closes the invokers of providers that left.
     retiring: JoinSet<()>,
     epoch: u64,
+    /// How many override and routing rules the registry holds.
+    rules: usize,
 }
 
 impl<F, Fut> Follower<F>
@@ -67,6 +69,7 @@ where
             warned: HashSet::new(),
             retiring: JoinSet::new(),
             epoch: 0,
+            rules: 0,
         }
     }
 
@@ -133,13 +136,7 @@ where
     }
 
     async fn replace(&mut self, snapshot: &RegistrySnapshot) {
-        let rules = snapshot.configurators.len() + snapshot.routers.len();
-        if rules > 0 {
-            tracing::warn!(
-                service = %self.shared.service, registry = %self.shared.registry, rules,
-                "the registry holds override or routing rules for this service; they are not applied"
-            );
-        }
+        self.look_at_rules(snapshot);
         let mut old = std::mem::take(&mut self.nodes);
         let mut seen = HashSet::new();
         let mut list = Vec::new();
@@ -192,15 +189,32 @@ where
             }
         });
         for node in old.into_values() {
-            let mut stop = self.stop.clone();
-            self.retiring.spawn(async move {
-                tokio::select! {
-                    () = calls_ended(&*node.invoker) => {}
-                    () = stopped(&mut stop) => {}
-                }
-                node.invoker.close().await;
-            });
+            self.retire(node);
         }
+    }
+
+    /// Closes `node` when its calls have ended, or everything is closed.
+    fn retire(&mut self, node: Node) {
+        let mut stop = self.stop.clone();
+        self.retiring.spawn(async move {
+            tokio::select! {
+                () = calls_ended(&*node.invoker) => {}
+                () = stopped(&mut stop) => {}
+            }
+            node.invoker.close().await;
+        });
+    }
+
+    /// Warns of rules that nothing here applies, when their number changes.
+    fn look_at_rules(&mut self, snapshot: &RegistrySnapshot) {
+        let rules = snapshot.configurators.len() + snapshot.routers.len();
+        if rules > 0 && rules != self.rules {
+            tracing::warn!(
+                service = %self.shared.service, registry = %self.shared.registry, rules,
+                "the registry holds override or routing rules for this service; they are not applied"
+            );
+        }
+        self.rules = rules;
     }
 
     /// Why the consumer does not want the provider at `url`, if so: it speaks another protocol.
@@ -237,10 +251,6 @@ fn providers(snapshot: &RegistrySnapshot) -> impl Iterator<Item = &Url> {
         .providers
         .iter()
         .filter(|url| url.protocol() != "empty")
-}
-
-fn named(url: &Url) -> String {
-    format!("{}://{}", url.protocol(), url.address())
 }
 
 /// Waits until `invoker` carries no call.

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use super::{
     availability::{Availability, any_available},
-    explain::no_provider,
+    explain::{no_provider, none_available},
     merge::merge,
     weight::weight,
 };
@@ -89,22 +89,30 @@ impl StaticDirectory {
             closed: AtomicBool::new(false),
         })
     }
+
+    /// The error of a directory without providers, if it is one.
+    fn nobody(&self) -> Option<Status> {
+        let why = if self.closed.load(Ordering::Relaxed) {
+            "the reference is closed"
+        } else if self.nodes.is_empty() {
+            "the reference names no direct URL"
+        } else {
+            return None;
+        };
+        Some(no_provider(&self.consumer.service_key(), &why))
+    }
 }
 
 #[async_trait]
 impl Directory for StaticDirectory {
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
-        let refused = |why: &dyn fmt::Display| no_provider(&self.consumer.service_key(), why);
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(refused(&"the reference is closed"));
+        if let Some(status) = self.nobody() {
+            return Err(status);
         }
         let mut candidates = Candidates::all(Arc::clone(&self.nodes));
-        if candidates.is_empty() {
-            return Err(refused(&"the reference names no direct URL"));
-        }
         self.routers
             .route(&mut candidates, &self.consumer, invocation)
-            .map_err(|emptied| refused(&emptied))?;
+            .map_err(|emptied| no_provider(&self.consumer.service_key(), &emptied))?;
         Ok(candidates)
     }
 
@@ -112,12 +120,19 @@ impl Directory for StaticDirectory {
         Arc::clone(&self.nodes)
     }
 
+    fn why_unavailable(&self) -> Option<Status> {
+        self.nobody().or_else(|| {
+            let service = self.consumer.service_key();
+            (!any_available(&self.nodes)).then(|| none_available(&service, ORIGIN, &self.nodes))
+        })
+    }
+
     fn consumer_url(&self) -> &Url {
         &self.consumer
     }
 
     fn origin(&self) -> String {
-        "direct URLs".to_owned()
+        ORIGIN.to_owned()
     }
 
     fn availability(&self) -> watch::Receiver<bool> {
@@ -153,3 +168,6 @@ pub struct ReferError {
 pub(super) async fn close_all(nodes: &[Node]) {
     join_all(nodes.iter().map(|node| node.invoker.close())).await;
 }
+
+/// What messages say in the place of a registry.
+const ORIGIN: &str = "direct URLs";

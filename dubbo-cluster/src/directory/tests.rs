@@ -140,6 +140,10 @@ fn listed(directory: &dyn Directory) -> Vec<u16> {
 fn why(directory: &dyn Directory) -> String {
     let status = directory.list(&invocation()).expect_err("nobody is there");
     assert!(status.is_not_processed());
+    if directory.nodes().is_empty() {
+        let again = directory.why_unavailable().expect("nobody is there");
+        assert_eq!(again.message(), status.message());
+    }
     status.message().to_owned()
 }
 
@@ -348,6 +352,40 @@ async fn dropping_a_directory_ends_its_subscription() {
         2,
         "here and in the list of those made"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn providers_out_of_reach_are_named() {
+    let names = ["tri://p:1", "tri://p:2", "tri://p:3", "tri://p:4"];
+    let registry = Registry::saying(&names);
+    let directory = registry.follow(CONSUMER).await;
+    assert!(directory.why_unavailable().is_none());
+    let (direct, made) = direct(&names[..2], RouterChain::default()).await;
+    let direct = direct.expect("can be referred to");
+    assert!(direct.why_unavailable().is_none());
+    for provider in made.iter().chain(&*registry.made.lock()) {
+        provider.set_available(false);
+    }
+    for (directory, want) in [
+        (
+            &directory as &dyn Directory,
+            "none of 4 from registry memory://local:1 can be reached: tri://p:1, tri://p:2, tri://p:3 and 1 more",
+        ),
+        (
+            &direct,
+            "none of 2 from direct URLs can be reached: tri://p:1, tri://p:2",
+        ),
+    ] {
+        let status = directory.why_unavailable().expect("nobody is available");
+        assert_eq!(
+            status.message(),
+            format!("no provider available for g/a.B: {want}")
+        );
+        assert!(
+            directory.list(&invocation()).is_ok(),
+            "a call may still try"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

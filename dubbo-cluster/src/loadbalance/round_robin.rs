@@ -100,6 +100,26 @@ mod tests {
     }
 
     #[test]
+    fn in_each_round_everybody_gets_exactly_the_turns_of_its_weight() {
+        let mut random = fastrand::Rng::with_seed(42);
+        for _ in 0..100 {
+            let weights: Vec<u32> = (0..random.usize(1..20))
+                .map(|_| random.u32(0..30))
+                .collect();
+            let round = weights.iter().sum::<u32>();
+            let (round_robin, candidates) = (fixed(), candidates(&weighted(&weights)));
+            for _ in 0..3 {
+                let mut turns = vec![0_u32; weights.len()];
+                for _ in 0..round {
+                    let at = round_robin.select(&candidates, &invocation());
+                    turns[at.expect("not empty")] += 1;
+                }
+                assert_eq!(turns, weights);
+            }
+        }
+    }
+
+    #[test]
     fn a_changed_weight_costs_nobody_a_turn() {
         let round_robin = fixed();
         assert_eq!(turns(&round_robin, &[1, 1], 1), "a");
