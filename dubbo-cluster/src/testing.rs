@@ -250,7 +250,9 @@ pub(crate) fn invocation() -> Invocation {
 }
 
 pub(crate) fn invocation_of(method: &str) -> Invocation {
-    let method = service().find(method).expect("a method of the service");
+    let method = service()
+        .find(method)
+        .expect("invariant: tests name methods that the service has");
     let body = if method.kind().streams_requests() {
         Body::Stream(PayloadStream::new(futures_util::stream::empty()))
     } else {
