@@ -22,7 +22,9 @@ pub mod contract {
 }
 
 /// The health protocol's messages and client.
-mod health {
+pub mod health {
+    #![allow(missing_docs, reason = "generated")]
+
     dubbo::include_proto!("grpc.health.v1");
 }
 

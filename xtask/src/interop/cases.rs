@@ -112,7 +112,17 @@ fn errors() -> Vec<Case> {
         both("fail_plain_percent", fails(17, "50% + é\n\t中 end ")),
         both("fail_plain_empty", fails(17, "")),
     ];
-    cases.extend(CODES.map(|(name, code)| both(name, fails(code, "status as asked"))));
+    cases.extend(CODES.map(|(name, code)| {
+        let case = both(name, fails(code, "status as asked"));
+        if RETRIED.contains(&code) {
+            case.rust_to_go(
+                ends_saying(code, ": status as asked"),
+                "our cluster says which attempts failed",
+            )
+        } else {
+            case
+        }
+    }));
     cases.extend([
         both("fail_details_03", fails(3, "bad name").details(details())).rust_to_go(
             fails(3, "bad name"),
@@ -149,6 +159,13 @@ fn deadlines_and_cancellation() -> Vec<Case> {
                 .after(json!([]))
                 .took(200..=650)
                 .cut_short("GreetServerStream", 150..=550),
+        )
+        .go_to_rust(
+            ends_saying(3, "context deadline exceeded")
+                .after(json!([]))
+                .took(200..=650)
+                .cut_short("GreetServerStream", 150..=550),
+            "dubbo-go takes a deadline that passes after the response headers for a broken message",
         ),
         both(
             "fail_context",
@@ -157,20 +174,35 @@ fn deadlines_and_cancellation() -> Vec<Case> {
         both(
             "cancel",
             ends(1).took(150..=400).cut_short("Sleep", 150..=400),
+        )
+        .rust_to_go(
+            gives("dropped")
+                .took(150..=400)
+                .cut_short("Sleep", 150..=400),
+            DROPPED,
         ),
         both(
             "cancel_stream",
             ends(1).after(2).cut_short("GreetServerStream", 80..=300),
-        ),
+        )
+        .rust_to_go(gives(2).cut_short("GreetServerStream", 80..=300), DROPPED),
         both(
             "cancel_client_stream",
             ends(1).cut_short("GreetClientStream", 150..=400),
+        )
+        .rust_to_go(
+            gives("dropped").cut_short("GreetClientStream", 150..=400),
+            DROPPED,
         ),
         both(
             "cancel_bidi",
             ends(1)
                 .after(json!(["hello a"]))
                 .cut_short("GreetBidi", 0..=200),
+        )
+        .rust_to_go(
+            gives(json!(["hello a"])).cut_short("GreetBidi", 0..=200),
+            DROPPED,
         ),
     ]
 }
@@ -309,6 +341,10 @@ const CODES: [(&str, u64); 18] = [
     ("fail_code_17", 17),
     ("fail_code_99", 99),
 ];
+
+const DROPPED: &str = "a Rust caller cancels by dropping the call";
+/// The codes after which another attempt may help.
+const RETRIED: [u64; 7] = [2, 4, 8, 10, 13, 14, 99];
 
 #[cfg(test)]
 mod tests {

@@ -28,10 +28,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let instance = Instance::builder()
         .application("interop-rust-provider")
         .protocol("tri", ProtocolConfig::tri().port(port))
-        // Without a registry nobody needs time to notice that the provider leaves.
+        // Calls in flight finish and new ones are refused at once: without a registry nobody needs time to notice
+        // that the provider leaves.
         .shutdown(
             ShutdownConfig::new()
-                .step_timeout(Duration::from_secs(10))
+                .step_timeout(Duration::ZERO)
                 .consumer_update_wait_time(Duration::ZERO)
                 .offline_request_window_timeout(Duration::ZERO),
         )
