@@ -24,15 +24,24 @@ pub async fn guard(call: Pin<Box<dyn Future<Output = RpcResult> + Send + '_>>) -
         .unwrap_or_else(Err)
 }
 
+/// Runs `f`; a panic in it is an `internal` status.
+///
+/// # Errors
+///
+/// Code 13 for a panic.
+pub fn catch<T>(f: impl FnOnce() -> T) -> Result<T, Status> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| to_status(&*panic))
+}
+
 /// Polls once; a panic is an `internal` status. What panicked must not be polled again.
 pub fn poll_guarded<T>(
     cx: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
 ) -> Poll<Result<T, Status>> {
-    match catch_unwind(AssertUnwindSafe(|| poll(cx))) {
+    match catch(|| poll(cx)) {
         Ok(Poll::Pending) => Poll::Pending,
         Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-        Err(panic) => Poll::Ready(Err(to_status(&*panic))),
+        Err(panicked) => Poll::Ready(Err(panicked)),
     }
 }
 

@@ -113,7 +113,7 @@ pub(crate) fn from_http_status(status: StatusCode, content_type: Option<&HeaderV
     .with_origin(Origin::Remote)
 }
 
-/// A stream that ended with RST_STREAM, or a connection with GOAWAY.
+/// A stream that ended with `RST_STREAM`, or a connection with `GOAWAY`.
 pub(crate) fn from_reset(reason: Reason) -> Status {
     let code = match reason {
         Reason::CANCEL => Code::Canceled,

@@ -23,7 +23,7 @@ async fn garbage_closes_its_own_connection_alone() {
     let mut healthy = Wire::connect(provider.address).await;
     let preface = &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..];
     let noise: Vec<u8> = (0..4_096_u32)
-        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes())
         .collect();
     for garbage in [
         &b"\0\0\0\0\0\0\0\0"[..],

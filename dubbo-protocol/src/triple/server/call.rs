@@ -1,13 +1,18 @@
 //! One request from its headers to its answer.
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
 use dubbo_core::{
     attachments::Attachments,
     context::ReplyContext,
-    invocation::{Body, Invocation, PayloadStream, Peer, RpcResult},
-    invoker::Invoker,
-    panics::poll_guarded,
+    invocation::{Body, Invocation, PayloadStream, Peer, Reply},
+    panics::{catch, guard},
     payload::Payload,
     service::MethodRef,
     status::Status,
@@ -18,7 +23,7 @@ use http::{
     request::Parts,
 };
 use hyper::body::Incoming;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     reply::{Caller, Many, ReplyBody, expired, plain, poll_item, respond},
@@ -32,49 +37,123 @@ use crate::triple::{
 };
 
 /// Answers one request. Dropping the future cancels the call.
-pub(super) async fn answer(
-    routes: Arc<Routes>,
-    peer: Arc<Peer>,
+pub(super) fn answer(
+    routes: &Routes,
+    peer: &Arc<Peer>,
     request: Request<Incoming>,
-) -> Response<ReplyBody> {
-    let (head, body) = request.into_parts();
-    if head.method != Method::POST || !is_grpc(&head.headers) {
-        return refuse(&routes, &head);
-    }
-    let caller = Caller {
-        content: GrpcContent::of(&head.headers).unwrap_or(GrpcContent::Bare),
-        peer: PeerKind::of(&head.headers),
-    };
-    let call = match Call::prepare(&routes, caller, &head) {
-        Ok(call) => call,
-        Err(status) => return caller.failed(&status, &ReplyContext::default()),
-    };
-    drop(routes);
-    match call.run(peer, head.headers, body).await {
-        Ok(response) => response,
-        Err(status) => caller.failed(&status, &call.reply),
+) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + Send + use<> {
+    let call = Call::of(routes, peer, request);
+    async {
+        Ok(match call {
+            Ok(call) => call.run().await,
+            Err(refusal) => *refusal,
+        })
     }
 }
 
 /// A call that can be made: there is a method for it, and time.
 struct Call {
-    caller: Caller,
+    answer: Answer,
+    route: Arc<Route>,
+    peer: Arc<Peer>,
+    headers: HeaderMap,
+    messages: Messages<Incoming>,
+}
+
+impl Call {
+    fn of(
+        routes: &Routes,
+        peer: &Arc<Peer>,
+        request: Request<Incoming>,
+    ) -> Result<Self, Box<Response<ReplyBody>>> {
+        let (head, body) = request.into_parts();
+        if head.method != Method::POST || !is_grpc(&head.headers) {
+            return Err(Box::new(refuse(routes, &head)));
+        }
+        let content = GrpcContent::of(&head.headers);
+        let caller = Caller {
+            content: content.unwrap_or(GrpcContent::Bare),
+            peer: PeerKind::of(&head.headers),
+        };
+        let asked = if content.is_some() {
+            Asked::of(routes, &head)
+        } else {
+            Err(Status::unimplemented(format!(
+                "messages of content type {:?} are not served here; use one of {}",
+                head.headers.get(CONTENT_TYPE),
+                GrpcContent::LIST
+            )))
+        };
+        let asked =
+            asked.map_err(|status| Box::new(caller.failed(&status, &ReplyContext::default())))?;
+        let decoder = FrameDecoder::new(asked.route.limits.receive, asked.encoding);
+        Ok(Self {
+            answer: Answer {
+                caller,
+                send_limit: asked.route.limits.send,
+                method: asked.method,
+                deadline: asked.deadline,
+                reply: ReplyContext::default(),
+            },
+            route: asked.route,
+            peer: Arc::clone(peer),
+            headers: head.headers,
+            messages: Messages::new(body, decoder, caller.content.codec()),
+        })
+    }
+
+    async fn run(self) -> Response<ReplyBody> {
+        let Self {
+            answer,
+            route,
+            peer,
+            headers,
+            mut messages,
+        } = self;
+        let work = async {
+            let body = if answer.method.kind().streams_requests() {
+                Body::Stream(PayloadStream::new(messages))
+            } else {
+                Body::Unary(messages.only().await?)
+            };
+            let method = answer.method.clone();
+            let mut invocation = Invocation::new(Arc::clone(&route.key), method, body);
+            invocation.attachments = Attachments::from_headers(headers);
+            invocation.deadline = answer.deadline;
+            invocation.peer = Some(peer);
+            invocation.reply = Some(answer.reply.clone());
+            // The handler may panic before it has given a future, too.
+            let call = catch(|| route.invoker.invoke(invocation))?;
+            guard(call).await
+        };
+        let mut work = pin!(work);
+        let mut late = pin!(answer.deadline.map(sleep_until));
+        let answered = poll_fn(|cx| {
+            let outcome = match (work.as_mut().poll(cx), late.as_mut().as_pin_mut()) {
+                (Poll::Ready(outcome), _) => outcome,
+                (Poll::Pending, None) => return Poll::Pending,
+                (Poll::Pending, Some(late)) => {
+                    ready!(late.poll(cx));
+                    Err(expired(&answer.method))
+                }
+            };
+            Poll::Ready(outcome.and_then(|reply| answer.with(reply, cx)))
+        })
+        .await;
+        answered.unwrap_or_else(|status| answer.caller.failed(&status, &answer.reply))
+    }
+}
+
+/// What a caller asks for.
+struct Asked {
     route: Arc<Route>,
     method: MethodRef,
     encoding: Option<Encoding>,
     deadline: Option<Instant>,
-    reply: ReplyContext,
 }
 
-impl Call {
-    fn prepare(routes: &Routes, caller: Caller, head: &Parts) -> Result<Self, Status> {
-        if GrpcContent::of(&head.headers).is_none() {
-            return Err(Status::unimplemented(format!(
-                "messages of content type {:?} are not served here; use application/grpc+proto or \
-                 application/grpc+json",
-                head.headers.get(CONTENT_TYPE)
-            )));
-        }
+impl Asked {
+    fn of(routes: &Routes, head: &Parts) -> Result<Self, Status> {
         let (route, method) = routes.find(&head.uri, &head.headers)?;
         let encoding = encoding(&head.headers).map_err(|name| {
             Status::unimplemented(format!(
@@ -83,47 +162,29 @@ impl Call {
         })?;
         let deadline = deadline(&head.headers, &method)?;
         Ok(Self {
-            caller,
             route,
             method,
             encoding,
             deadline,
-            reply: ReplyContext::default(),
         })
     }
+}
 
-    async fn run(
-        &self,
-        peer: Arc<Peer>,
-        headers: HeaderMap,
-        body: Incoming,
-    ) -> Result<Response<ReplyBody>, Status> {
-        let work = async {
-            let decoder = FrameDecoder::new(self.route.limits.receive, self.encoding);
-            let messages = Messages::new(body, decoder, self.caller.content.codec());
-            let body = if self.method.kind().streams_requests() {
-                Body::Stream(PayloadStream::new(messages))
-            } else {
-                Body::Unary(messages.only().await?)
-            };
-            let service = Arc::clone(&self.route.key);
-            let mut invocation = Invocation::new(service, self.method.clone(), body);
-            invocation.attachments = Attachments::from_headers(headers);
-            invocation.deadline = self.deadline;
-            invocation.peer = Some(peer);
-            invocation.reply = Some(self.reply.clone());
-            invoke(&*self.route.invoker, invocation).await
-        };
-        let reply = match self.deadline {
-            None => work.await,
-            Some(at) => timeout_at(at, work)
-                .await
-                .unwrap_or_else(|_| Err(expired(&self.method))),
-        }?;
+/// How a call that works is answered.
+struct Answer {
+    caller: Caller,
+    send_limit: usize,
+    method: MethodRef,
+    deadline: Option<Instant>,
+    reply: ReplyContext,
+}
+
+impl Answer {
+    fn with(&self, reply: Reply, cx: &mut Context<'_>) -> Result<Response<ReplyBody>, Status> {
         match reply.body {
             Body::Unary(payload) => self.one(&payload, &reply.headers, &reply.trailers),
             Body::Stream(stream) if self.method.kind().streams_responses() => {
-                self.many(stream, &reply.headers, reply.trailers).await
+                self.many(stream, &reply.headers, reply.trailers, cx)
             }
             Body::Stream(_) => Err(Status::internal(format!(
                 "{:?} answers with one message, and was given a stream to answer with",
@@ -138,8 +199,7 @@ impl Call {
         headers: &Attachments,
         trailers: &Attachments,
     ) -> Result<Response<ReplyBody>, Status> {
-        let codec = self.caller.content.codec();
-        let envelope = frame::encode(payload, codec, self.route.limits.send)?;
+        let envelope = frame::encode(payload, self.caller.content.codec(), self.send_limit)?;
         let headers = self.caller.headers([headers, &self.reply.take_headers()])?;
         let trailers = self
             .caller
@@ -149,23 +209,21 @@ impl Call {
 
     /// Headers go out as soon as the handler has returned, because a caller may wait for them before it sends its first
     /// message. If the first answer is there by then, headers that the stream set on its way to it go along.
-    async fn many(
+    fn many(
         &self,
         mut stream: PayloadStream,
         headers: &Attachments,
         trailers: Attachments,
+        cx: &mut Context<'_>,
     ) -> Result<Response<ReplyBody>, Status> {
-        let next = poll_fn(|cx| {
-            Poll::Ready(match poll_item(&mut stream, cx) {
-                Poll::Ready(item) => Some(item),
-                Poll::Pending => None,
-            })
-        })
-        .await;
+        let next = match poll_item(&mut stream, cx) {
+            Poll::Ready(item) => Some(item),
+            Poll::Pending => None,
+        };
         let headers = self.caller.headers([headers, &self.reply.take_headers()])?;
         let many = Many {
             caller: self.caller,
-            send_limit: self.route.limits.send,
+            send_limit: self.send_limit,
             method: self.method.clone(),
             reply: self.reply.clone(),
             trailers,
@@ -175,25 +233,6 @@ impl Call {
         };
         Ok(respond(headers, ReplyBody::Many(Box::new(many))))
     }
-}
-
-/// Calls `invoker`; a panic in it, or on the way to its future, is an error of this call alone.
-async fn invoke(invoker: &dyn Invoker, invocation: Invocation) -> RpcResult {
-    let mut invocation = Some(invocation);
-    let mut call = None;
-    poll_fn(|cx| {
-        poll_guarded(cx, |cx| {
-            if let Some(invocation) = invocation.take() {
-                call = Some(invoker.invoke(invocation));
-            }
-            match &mut call {
-                Some(call) => call.as_mut().poll(cx),
-                None => Poll::Pending,
-            }
-        })
-    })
-    .await
-    .unwrap_or_else(Err)
 }
 
 /// When the caller stops waiting.

@@ -1,6 +1,6 @@
 //! What a server serves, and whether it still wants to.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -36,8 +36,8 @@ impl Catalog {
         }
     }
 
-    pub(super) fn routes(&self) -> Arc<Routes> {
-        self.routes.load_full()
+    pub(super) fn routes(&self) -> impl Deref<Target = Arc<Routes>> {
+        self.routes.load()
     }
 
     /// Adds a route, unless its key is taken.

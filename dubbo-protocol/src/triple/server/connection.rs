@@ -1,7 +1,6 @@
 //! One connection from its first byte to its last.
 
 use std::{
-    convert::Infallible,
     io,
     sync::{
         Arc,
@@ -80,10 +79,7 @@ impl Connections {
             cut,
         } = self;
         let remote = peer.remote;
-        let service = service_fn(move |request| {
-            let call = answer(catalog.routes(), Arc::clone(&peer), request);
-            async { Ok::<_, Infallible>(call.await) }
-        });
+        let service = service_fn(move |request| answer(&catalog.routes(), &peer, request));
         let connection = settings(Calls(calls)).serve_connection(TokioIo::new(io), service);
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
@@ -166,7 +162,7 @@ const HTTP1_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     only HTTP/2 with prior knowledge is served here\n";
 
 /// When a silent peer is asked whether it is still there.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 
 const LINGER: Duration = Duration::from_secs(1);
 const MAX_UNREAD: u64 = 64 << 10;

@@ -64,14 +64,14 @@ impl Servers {
         if state.shut_down {
             return Err(ProtocolError::ShutDown);
         }
-        let server = match state.running.iter().position(|s| s.is_at(url.host(), port)) {
-            Some(at) => &state.running[at],
-            None => {
-                let server = Server::start(url.host(), port).await?;
-                state.running.push(server);
-                &state.running[state.running.len() - 1]
-            }
+        let known = state.running.iter().position(|s| s.is_at(url.host(), port));
+        let at = if let Some(at) = known {
+            at
+        } else {
+            state.running.push(Server::start(url.host(), port).await?);
+            state.running.len() - 1
         };
+        let server = &state.running[at];
         if !server.catalog.add(Arc::clone(&route)) {
             return Err(ProtocolError::Duplicate {
                 service: route.key.to_string(),

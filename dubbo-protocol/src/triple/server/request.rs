@@ -55,7 +55,7 @@ where
     /// # Errors
     ///
     /// Code 3 when there is none or a second one, and whatever is wrong with the stream.
-    pub(super) async fn only(mut self) -> Result<Payload, Status> {
+    pub(super) async fn only(&mut self) -> Result<Payload, Status> {
         let first = std::future::poll_fn(|cx| self.poll_message(cx)).await;
         let message = first.unwrap_or_else(|| {
             Err(Status::invalid_argument(
