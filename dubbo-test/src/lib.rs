@@ -23,8 +23,6 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits for something that must happen; `what` is for the panic when it does not.
 pub async fn soon<T>(what: &str, event: impl IntoFuture<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, event).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited {PATIENCE:?} in vain for {what}"),
-    }
+    let waited = tokio::time::timeout(PATIENCE, event).await;
+    waited.unwrap_or_else(|_| panic!("waited {PATIENCE:?} in vain for {what}"))
 }

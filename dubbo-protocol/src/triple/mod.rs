@@ -1,10 +1,10 @@
 //! Triple: gRPC's framing over HTTP/2 with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
 
 mod client;
-mod frame;
-mod headers;
+pub(crate) mod frame;
+pub(crate) mod headers;
 mod server;
-mod status_wire;
+pub(crate) mod status_wire;
 mod timeout;
 
 use std::{fmt, sync::Arc};
@@ -54,7 +54,7 @@ impl Protocol for TripleProtocol {
         url: &Url,
         service: Arc<ServiceDescriptor>,
     ) -> Result<Arc<dyn Invoker>, ProtocolError> {
-        self.client.refer(url, service, self.default_port())
+        self.client.refer(url, &service, self.default_port())
     }
 
     async fn announce_shutdown(&self) {

@@ -142,7 +142,7 @@ impl Outgoing {
                 )));
             };
             connection.retire(|| describe(&failure));
-            let status = not_sent(describe(&failure)).with_source(error);
+            let status = not_sent(&describe(&failure)).with_source(error);
             Failure::ConnectionGone(self.place.name(status))
         })?;
         sent.store(true, Ordering::Relaxed);

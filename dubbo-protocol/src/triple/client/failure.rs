@@ -55,7 +55,7 @@ impl Failure {
         // `h2` gives the peer's GOAWAY to the streams beyond its last one only: the others go on, or lose the socket.
         if error.is_go_away() && error.is_remote() {
             connection.retire(|| describe(&error));
-            return Self::ConnectionGone(not_sent(describe(&error)).with_source(error));
+            return Self::ConnectionGone(not_sent(&describe(&error)).with_source(error));
         }
         if error.is_reset() && error.is_remote() {
             let reason = error.reason().unwrap_or(Reason::INTERNAL_ERROR);
@@ -67,8 +67,11 @@ impl Failure {
             };
         }
         Self::Final(
-            if error.is_reset() {
-                Status::internal(format!("the peer broke the rules of HTTP/2: {error}"))
+            if error.is_library() {
+                Status::internal(format!(
+                    "the peer broke the rules of HTTP/2: {}",
+                    describe(&error)
+                ))
             } else {
                 let why = connection
                     .reason()
@@ -100,7 +103,7 @@ impl Failure {
 }
 
 /// A call whose connection was gone before it could be sent.
-pub(super) fn not_sent(why: String) -> Status {
+pub(super) fn not_sent(why: &str) -> Status {
     Status::unavailable(format!("the connection took no more calls: {why}"))
         .with_origin(Origin::Transport)
         .not_processed()

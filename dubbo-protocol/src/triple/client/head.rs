@@ -49,7 +49,7 @@ impl Heads {
         authority: &str,
         path: &str,
         service: ServiceKey,
-        descriptor: Arc<ServiceDescriptor>,
+        descriptor: &Arc<ServiceDescriptor>,
     ) -> Result<Self, String> {
         let authority = Authority::try_from(authority)
             .map_err(|error| format!("the address {authority:?} is not usable: {error}"))?;
@@ -69,7 +69,7 @@ impl Heads {
                 .map(|version| named("version", version))
                 .transpose()?,
             authority,
-            descriptor,
+            descriptor: Arc::clone(descriptor),
             uris,
             service,
         })
@@ -202,7 +202,7 @@ mod tests {
 
     fn heads(service: &str, descriptor: &Arc<ServiceDescriptor>) -> Heads {
         let service = service.parse().expect(service);
-        Heads::new("h:50051", "greet.Greeter", service, Arc::clone(descriptor)).expect("usable")
+        Heads::new("h:50051", "greet.Greeter", service, descriptor).expect("usable")
     }
 
     fn request(
@@ -320,9 +320,9 @@ mod tests {
         let methods = vec![MethodDescriptor::new("a b", CallKind::Unary)];
         let odd = Arc::new(ServiceDescriptor::new("x.Y", methods));
         let service = ServiceKey::new("x.Y");
-        let error = Heads::new("h:1", "x.Y", service, odd).expect_err("refused");
+        let error = Heads::new("h:1", "x.Y", service, &odd).expect_err("refused");
         assert!(error.contains("a b"), "{error}");
-        let error = Heads::new("h h:1", "x.Y", ServiceKey::new("x.Y"), descriptor());
+        let error = Heads::new("h h:1", "x.Y", ServiceKey::new("x.Y"), &descriptor());
         assert!(error.expect_err("refused").contains("h h:1"));
     }
 }

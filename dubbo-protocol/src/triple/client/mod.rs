@@ -51,9 +51,16 @@ use self::{
 /// Refers to services. References to one address share its connections.
 pub(crate) struct Client {
     connector: Arc<dyn Connector>,
-    endpoints: Mutex<HashMap<(Arc<str>, ConnectOptions), Weak<Endpoint>>>,
+    endpoints: Mutex<HashMap<Place, Weak<Endpoint>>>,
     drivers: Drivers,
     uploads: TaskTracker,
+}
+
+/// What references have to agree on to share connections.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Place {
+    address: Arc<str>,
+    options: ConnectOptions,
 }
 
 impl Client {
@@ -77,7 +84,7 @@ impl Client {
     pub(crate) fn refer(
         &self,
         url: &Url,
-        service: Arc<ServiceDescriptor>,
+        service: &Arc<ServiceDescriptor>,
         default_port: u16,
     ) -> Result<Arc<dyn Invoker>, ProtocolError> {
         if self.drivers.is_shut_down() {
@@ -96,8 +103,7 @@ impl Client {
             "" => service.interface(),
             path => path,
         };
-        let heads =
-            Heads::new(&address, path, url.service_key(), Arc::clone(&service)).map_err(refused)?;
+        let heads = Heads::new(&address, path, url.service_key(), service).map_err(refused)?;
         let address: Arc<str> = address.into();
         Ok(Arc::new(TripleInvoker {
             url: url.clone(),
@@ -129,8 +135,11 @@ impl Client {
     fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint> {
         let mut endpoints = self.endpoints.lock();
         endpoints.retain(|_, endpoint| endpoint.strong_count() > 0);
-        let key = (Arc::clone(&address), options);
-        if let Some(endpoint) = endpoints.get(&key).and_then(Weak::upgrade) {
+        let place = Place {
+            address: Arc::clone(&address),
+            options,
+        };
+        if let Some(endpoint) = endpoints.get(&place).and_then(Weak::upgrade) {
             return endpoint;
         }
         let endpoint = Arc::new(Endpoint::start(
@@ -139,7 +148,7 @@ impl Client {
             Arc::clone(&self.connector),
             self.drivers.clone(),
         ));
-        endpoints.insert(key, Arc::downgrade(&endpoint));
+        endpoints.insert(place, Arc::downgrade(&endpoint));
         endpoint
     }
 }
@@ -153,10 +162,8 @@ impl Default for Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_list();
-        for (address, _) in self.endpoints.lock().keys() {
-            out.entry(address);
-        }
-        out.finish()
+        f.debug_list()
+            .entries(self.endpoints.lock().keys())
+            .finish()
     }
 }

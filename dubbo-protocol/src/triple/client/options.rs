@@ -49,7 +49,7 @@ impl Options {
         if connections > MAX_CONNECTIONS {
             return Err(refused(
                 &CONNECTIONS,
-                connections,
+                connections.to_string(),
                 format!("expected at most {MAX_CONNECTIONS}; calls share a connection"),
             ));
         }
@@ -87,16 +87,16 @@ impl UrlValue for Size {
 fn positive(url: &Url, key: &Key<Duration>) -> Result<Duration, UrlError> {
     let value = url.get(key)?;
     if value.is_zero() {
-        let text = url.param(key.name).unwrap_or_default();
+        let text = url.param(key.name).unwrap_or_default().to_owned();
         return Err(refused(key, text, "expected more than 0".to_owned()));
     }
     Ok(value)
 }
 
-fn refused<T>(key: &Key<T>, value: impl ToString, reason: String) -> UrlError {
+fn refused<T>(key: &Key<T>, value: String, reason: String) -> UrlError {
     UrlError {
         key: key.name.to_owned(),
-        value: value.to_string(),
+        value,
         reason,
     }
 }

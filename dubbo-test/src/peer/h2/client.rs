@@ -142,7 +142,7 @@ impl Call {
             .expect("the stream is open");
     }
 
-    /// Sends RST_STREAM.
+    /// Sends `RST_STREAM`.
     pub fn reset(&mut self, code: u32) {
         self.sending.send_reset(code.into());
     }

@@ -35,7 +35,7 @@ pub mod kind {
     pub const CONTINUATION: u8 = 9;
 }
 
-/// Error codes of RST_STREAM and GOAWAY.
+/// Error codes of `RST_STREAM` and GOAWAY.
 pub mod code {
     /// No error.
     pub const NO_ERROR: u32 = 0;
@@ -74,7 +74,7 @@ impl Frame {
         Self::new(kind::GOAWAY, 0, 0, payload)
     }
 
-    /// RST_STREAM.
+    /// `RST_STREAM`.
     pub fn reset(stream: u32, code: u32) -> Self {
         Self::new(kind::RST_STREAM, 0, stream, code.to_be_bytes().to_vec())
     }
@@ -122,7 +122,7 @@ impl Frame {
         matches!(self.kind, kind::DATA | kind::HEADERS) && self.flags & END_STREAM != 0
     }
 
-    /// The error code of RST_STREAM or GOAWAY.
+    /// The error code of `RST_STREAM` or GOAWAY.
     pub fn code(&self) -> Option<u32> {
         let at = match self.kind {
             kind::RST_STREAM => 0,

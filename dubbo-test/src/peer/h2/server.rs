@@ -52,13 +52,13 @@ impl Server {
         }
     }
 
-    /// Announces `max` as SETTINGS_MAX_CONCURRENT_STREAMS.
+    /// Announces `max` as `SETTINGS_MAX_CONCURRENT_STREAMS`.
     pub fn max_streams(mut self, max: u32) -> Self {
         self.settings.max_streams = Some(max);
         self
     }
 
-    /// Announces `size` as SETTINGS_INITIAL_WINDOW_SIZE.
+    /// Announces `size` as `SETTINGS_INITIAL_WINDOW_SIZE`.
     pub fn stream_window(mut self, size: u32) -> Self {
         self.settings.stream_window = Some(size);
         self
@@ -178,6 +178,11 @@ impl Request {
         self.head.uri.path()
     }
 
+    /// `:authority`.
+    pub fn authority(&self) -> Option<&str> {
+        self.head.uri.authority().map(http::uri::Authority::as_str)
+    }
+
     /// The number of its stream.
     pub fn stream(&self) -> u32 {
         self.respond.stream_id().as_u32()
@@ -259,7 +264,7 @@ impl Request {
         sent.expect("the stream is open");
     }
 
-    /// Sends RST_STREAM.
+    /// Sends `RST_STREAM`.
     pub fn send_reset(&mut self, code: u32) {
         match &mut self.sending {
             Some(sending) => sending.send_reset(code.into()),

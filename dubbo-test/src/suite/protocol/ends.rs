@@ -21,7 +21,7 @@ use crate::soon;
 /// The caller gets code 4, which may not be repeated blindly; the handler, which knew the deadline, is dropped.
 pub async fn a_deadline_ends_the_call_and_its_handler(subject: Subject) {
     let rig = Rig::new(subject).await;
-    let knows = rig.unary("time").timeout(Duration::from_secs(60));
+    let knows = rig.unary("time").timeout(Duration::from_mins(1));
     let knows = soon("an answer", knows).await.expect("in time");
     assert_eq!(knows.message(), "true");
 

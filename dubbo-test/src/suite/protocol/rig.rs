@@ -169,7 +169,7 @@ fn service(events: Arc<Events>) -> Service {
     Service::builder(Arc::clone(&ECHO), "Echo")
         .unary::<Text, Text, _, _>(UNARY, move |request| answer(Arc::clone(&events), request))
         .server_stream::<Text, Text, _, _>(SERVER_STREAM, move |request| {
-            many(Arc::clone(&streaming), request)
+            std::future::ready(Ok(many(Arc::clone(&streaming), &request)))
         })
         .client_stream::<Text, Text, _, _>(CLIENT_STREAM, join)
         .bidi_stream::<Text, Text, _, _>(BIDI, echo_each)
@@ -218,10 +218,7 @@ async fn answer(events: Arc<Events>, request: Request<String>) -> Result<Respons
 }
 
 /// `a b c` is three messages; `fail` among them ends it with an error, `hang` never ends it.
-async fn many(
-    events: Arc<Events>,
-    request: Request<String>,
-) -> Result<Response<Streaming<String>>, Status> {
+fn many(events: Arc<Events>, request: &Request<String>) -> Response<Streaming<String>> {
     let context = request.context().clone();
     let words: Vec<_> = request
         .message()
@@ -247,11 +244,11 @@ async fn many(
         }
         context.reply().trailer("x-late", "2");
     };
-    Ok(Response::new(Streaming::new(Fed {
+    let fed = Fed {
         feeding: Some(Box::pin(feeding)),
         stream,
-    }))
-    .trailer("x-trailer", "3"))
+    };
+    Response::new(Streaming::new(fed)).trailer("x-trailer", "3")
 }
 
 /// A stream that is fed by a future which lives and dies with it.

@@ -1,0 +1,8 @@
+//! The consumer's side of Triple against scripted peers.
+
+mod answers;
+mod connections;
+mod goaway;
+mod requests;
+mod streams;
+mod support;
