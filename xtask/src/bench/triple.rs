@@ -82,8 +82,7 @@ fn start_servers() -> Result<Vec<Server>, Failure> {
 fn start_dubbo_go() -> Result<Server, Failure> {
     let address: SocketAddr = free_address()?;
     let mut command = Command::new(interop::go_provider()?);
-    command.args(["-services", "greeter", "-protocol", "tri", "-port"]);
-    command.arg(address.port().to_string());
+    command.arg(format!("--port={}", address.port()));
     Server::start("dubbo_go", address, &mut command)
 }
 
