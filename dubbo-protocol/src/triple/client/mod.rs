@@ -167,3 +167,6 @@ impl fmt::Debug for Client {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! What takes time, on a clock that the tests turn, over connections in memory.
+
+use std::{
+    io,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use dubbo_core::{
+    call::Stub,
+    codegen::Proto,
+    request::Request,
+    service::{CallKind, MethodDescriptor, ServiceDescriptor},
+    status::{Code, Retry, Status},
+};
+use dubbo_test::peer::h2::{Frame, ServerConnection, kind};
+use parking_lot::Mutex;
+use tokio::{io::DuplexStream, sync::mpsc, time::Instant};
+
+use super::{
+    Client,
+    connect::{Connector, Transport},
+};
+
+static GREETER: LazyLock<Arc<ServiceDescriptor>> = LazyLock::new(|| {
+    let methods = vec![MethodDescriptor::new("Greet", CallKind::Unary)];
+    Arc::new(ServiceDescriptor::new("greet.Greeter", methods))
+});
+
+/// Hands the other end of each connection to the test, or refuses.
+struct InMemory {
+    accepted: mpsc::UnboundedSender<DuplexStream>,
+    refuses: Mutex<bool>,
+    attempts: Mutex<Vec<Instant>>,
+}
+
+#[async_trait]
+impl Connector for InMemory {
+    async fn connect(&self, _address: &str) -> io::Result<Box<dyn Transport>> {
+        self.attempts.lock().push(Instant::now());
+        if *self.refuses.lock() {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let (ours, theirs) = tokio::io::duplex(1024 * 1024);
+        let _ = self.accepted.send(theirs);
+        Ok(Box::new(ours))
+    }
+}
+
+struct Rig {
+    connector: Arc<InMemory>,
+    connections: mpsc::UnboundedReceiver<DuplexStream>,
+    client: Client,
+}
+
+impl Rig {
+    fn new(refuses: bool) -> Self {
+        let (accepted, connections) = mpsc::unbounded_channel();
+        let connector = Arc::new(InMemory {
+            accepted,
+            refuses: Mutex::new(refuses),
+            attempts: Mutex::default(),
+        });
+        let shared: Arc<dyn Connector> = Arc::<InMemory>::clone(&connector);
+        Self {
+            connector,
+            connections,
+            client: Client::with_connector(shared),
+        }
+    }
+
+    fn stub(&self, query: &str) -> Stub {
+        let url = format!("tri://peer:1/greet.Greeter?{query}");
+        let url = url.parse().expect("a good URL");
+        let invoker = self.client.refer(&url, &GREETER, 1).expect("a good URL");
+        Stub::new(invoker, url.service_key(), Arc::clone(&GREETER))
+    }
+
+    async fn accept(&mut self) -> ServerConnection {
+        let io = self.connections.recv().await.expect("the client lives");
+        ServerConnection::over(io)
+    }
+
+    /// How long after the first attempt the others were, in milliseconds.
+    fn attempts(&self) -> Vec<u128> {
+        let attempts = self.connector.attempts.lock();
+        let gaps = attempts.windows(2);
+        gaps.map(|pair| (pair[1] - pair[0]).as_millis()).collect()
+    }
+}
+
+async fn greet(stub: &Stub) -> Result<String, Status> {
+    let call = stub.unary::<Proto<String>, Proto<String>>(0, Request::new("x".to_owned()));
+    call.await.map(dubbo_core::request::Response::into_message)
+}
+
+fn is_ping(frame: &Frame) -> bool {
+    frame.kind == kind::PING && !frame.is_ack()
+}
+
+fn is_settled(frame: &Frame) -> bool {
+    frame.kind == kind::SETTINGS && frame.is_ack()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_peer_is_asked_for_a_sign_of_life_at_each_interval() {
+    let mut rig = Rig::new(false);
+    let _stub = rig.stub("");
+    let mut connection = rig.accept().await;
+    let start = Instant::now();
+    for pings in 1..=5 {
+        connection.frame("a PING", is_ping).await;
+        let due = Duration::from_secs(10) * pings;
+        let took = start.elapsed();
+        assert!(
+            took.abs_diff(due) < Duration::from_millis(100),
+            "{took:?} for {due:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn traffic_is_a_sign_of_life() {
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("keep-alive-interval=4s");
+    let mut connection = rig.accept().await;
+    let start = Instant::now();
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let peer = async { connection.request().await.reply(b"") };
+        tokio::join!(greet(&stub), peer).0.expect("it worked");
+    }
+    connection.frame("a PING", is_ping).await;
+    let took = start.elapsed();
+    assert!(
+        took.abs_diff(Duration::from_secs(13)) < Duration::from_millis(100),
+        "{took:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_peer_is_given_up_with_its_calls_and_replaced() {
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("");
+    let mut connection = rig.accept().await;
+    let start = Instant::now();
+    let call = greet(&stub);
+    let silent = async {
+        let request = connection.request().await;
+        connection.mute();
+        request
+    };
+    let (reply, _request) = tokio::join!(call, silent);
+    let status = reply.expect_err("nobody answers");
+    assert_eq!(
+        (status.code(), status.retry()),
+        (Code::Unavailable, Retry::Ambiguous)
+    );
+    for part in [
+        "keep-alive PING within 20s",
+        "greet.Greeter/Greet at peer:1",
+    ] {
+        assert!(status.message().contains(part), "{part} in {status}");
+    }
+    let took = start.elapsed();
+    assert!(
+        took.abs_diff(Duration::from_secs(30)) < Duration::from_millis(100),
+        "{took:?}"
+    );
+
+    let mut connection = rig.accept().await;
+    let peer = async { connection.request().await.reply(b"") };
+    tokio::join!(greet(&stub), peer)
+        .0
+        .expect("the next one answers");
+}
+
+#[tokio::test(start_paused = true)]
+async fn probing_can_be_switched_off() {
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("keep-alive-interval=0");
+    let mut connection = rig.accept().await;
+    connection.frame("an answer to SETTINGS", is_settled).await;
+    connection.mute();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert!(stub.invoker().is_available());
+    assert_eq!(rig.attempts(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_come_at_growing_intervals_and_end_with_the_reference() {
+    let mut rig = Rig::new(true);
+    let stub = rig.stub("");
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let gaps = rig.attempts();
+    assert!((200..=300).contains(&gaps[0]), "{gaps:?}");
+    assert!(gaps.len() > 12, "{gaps:?}");
+    assert!(gaps.iter().all(|&gap| gap <= 6_000), "{gaps:?}");
+    assert!(gaps[7..].iter().all(|&gap| gap >= 4_000), "{gaps:?}");
+
+    *rig.connector.refuses.lock() = false;
+    let mut connection = rig.accept().await;
+    let peer = async { connection.request().await.reply(b"") };
+    tokio::join!(greet(&stub), peer).0.expect("it is back");
+
+    // The next outage starts over.
+    *rig.connector.refuses.lock() = true;
+    drop(connection);
+    let before = rig.connector.attempts.lock().len();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let gaps = rig.attempts();
+    assert!((200..=300).contains(&gaps[before]), "{gaps:?}");
+
+    drop(stub);
+    let before = rig.connector.attempts.lock().len();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert_eq!(
+        rig.connector.attempts.lock().len(),
+        before,
+        "nobody refers to it"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_reference_is_not_kept_up_either() {
+    let rig = Rig::new(true);
+    let (one, other) = (rig.stub(""), rig.stub(""));
+    one.invoker().close().await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let before = rig.connector.attempts.lock().len();
+    assert!(before > 3, "the other reference is kept up");
+    other.invoker().close().await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert_eq!(rig.connector.attempts.lock().len(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_takes_connections_and_no_calls_is_not_pestered() {
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("");
+    let start = Instant::now();
+    let mut accepted = 0;
+    let hanging_up = async {
+        loop {
+            let mut connection = rig.accept().await;
+            accepted += 1;
+            connection.frame("an answer to SETTINGS", is_settled).await;
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_mins(1), hanging_up).await;
+    assert_eq!(start.elapsed().as_secs(), 60);
+    assert!(
+        (10..40).contains(&accepted),
+        "{accepted} connections in a minute"
+    );
+    let status = greet(&stub).await.expect_err("it takes no calls");
+    assert_eq!(
+        (status.code(), status.retry()),
+        (Code::Unavailable, Retry::Safe)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_calls_until_its_deadline() {
+    for answers in [true, false] {
+        let mut rig = Rig::new(false);
+        let stub = rig.stub("");
+        let mut connection = rig.accept().await;
+        let peer = async {
+            let mut request = connection.request().await;
+            let start = Instant::now();
+            let deadline = start + Duration::from_secs(5);
+            let answer = async {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                if answers {
+                    request.reply(b"");
+                }
+                connection.closed().await;
+            };
+            let (cut, ()) = tokio::join!(rig.client.shut_down(deadline), answer);
+            (cut, start.elapsed().as_secs())
+        };
+        let (reply, outcome) = tokio::join!(greet(&stub), peer);
+        if answers {
+            assert_eq!(outcome, (0, 3));
+            reply.expect("it was under way");
+        } else {
+            assert_eq!(outcome, (1, 5));
+            let status = reply.expect_err("it was cut");
+            assert_eq!(
+                (status.code(), status.retry()),
+                (Code::Unavailable, Retry::Ambiguous)
+            );
+            assert!(
+                status.message().contains("the client was shut down"),
+                "{status}"
+            );
+        }
+    }
+}
