@@ -154,5 +154,5 @@ fn header<'a>(sources: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Generated code is not written to the reader's taste, and a program may leave a part of it unused.
-const ALLOW: &str = "#[allow(clippy::all, clippy::nursery, clippy::pedantic)]\
-                     #[allow(dead_code, missing_docs, unreachable_pub)]";
+const ALLOW: &str = "#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]\
+                     #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]";

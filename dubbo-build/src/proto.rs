@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use miette::{Diagnostic, SourceCode};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
 use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
 use protox::{
     Compiler,
@@ -90,43 +90,77 @@ fn failure<I: AsRef<Path>>(file: &Path, includes: &[I], error: &protox::Error) -
     let file = file.to_owned();
     match (error.is_file_not_found(), error.file()) {
         (true, Some(_)) => Error::ImportNotFound {
-            problem: problems(error),
+            problem: problems(error, &searched),
             searched,
         },
         (true, None) if file.exists() => Error::FileNotIncluded { file, searched },
         (true, None) => Error::FileNotFound { file, searched },
-        (false, _) => Error::Proto(problems(error)),
+        (false, _) => Error::Proto(problems(error, &searched)),
     }
 }
 
 /// One line for each problem, `file:line:column: problem`.
-fn problems(error: &protox::Error) -> String {
+fn problems(error: &protox::Error, includes: &[PathBuf]) -> String {
+    let source = error.source_code();
     // The cause of an unreadable file is in the debug form alone.
-    let mut lines = vec![match located(error, error.source_code()) {
-        Some(line) => line,
-        None => format!("{error:?}"),
-    }];
-    let related = error.related().into_iter().flatten();
-    lines.extend(related.map(|other| {
-        let source = other.source_code().or_else(|| error.source_code());
-        located(other, source).unwrap_or_else(|| other.to_string())
-    }));
+    let first = located(error, source, includes).unwrap_or_else(|| format!("{error:?}"));
+    let others = error.related().into_iter().flatten().map(|other| {
+        let source = other.source_code().or(source);
+        located(other, source, includes).unwrap_or_else(|| other.to_string())
+    });
+    let mut lines: Vec<String> = std::iter::once(first).chain(others).collect();
     lines.dedup();
     lines.join("\n")
 }
 
-fn located(problem: &dyn Diagnostic, source: Option<&dyn SourceCode>) -> Option<String> {
-    let label = problem.labels()?.next()?;
-    let place = source?.read_span(label.inner(), 0, 0).ok()?;
-    let help = problem.help().map(|help| format!(" ({help})"));
-    Some(format!(
-        "{}:{}:{}: {problem}{}",
-        place.name()?,
-        place.line() + 1,
-        place.column() + 1,
-        help.unwrap_or_default()
-    ))
+/// The problem with its place and the other places that have to do with it.
+fn located(
+    problem: &dyn Diagnostic,
+    source: Option<&dyn SourceCode>,
+    includes: &[PathBuf],
+) -> Option<String> {
+    let source = source?;
+    let labels: Vec<LabeledSpan> = problem.labels()?.collect();
+    let main = MAIN_LABELS
+        .iter()
+        .find_map(|text| labels.iter().position(|label| label.label() == Some(*text)))
+        .unwrap_or(0);
+    let place = |label: &LabeledSpan| {
+        let found = source.read_span(label.inner(), 0, 0).ok()?;
+        let position = format!("{}:{}", found.line() + 1, found.column() + 1);
+        Some((found.name()?.to_owned(), position))
+    };
+    let (name, position) = place(labels.get(main)?)?;
+    let mut text = format!(
+        "{}:{position}: {problem}",
+        on_disk(&name, includes).display()
+    );
+    for (index, label) in labels.iter().enumerate() {
+        if let (Some((_, position)), Some(label)) = (place(label), label.label())
+            && index != main
+        {
+            text += &format!(" ({label}: {position})");
+        }
+    }
+    if let Some(help) = problem.help() {
+        text += &format!(" ({help})");
+    }
+    if text.ends_with("found 'edition'") {
+        text += " (editions are not read; write `syntax = \"proto3\";`)";
+    }
+    Some(text)
 }
+
+/// The path of the file that is known as `name`, so that an editor finds it.
+fn on_disk(name: &str, includes: &[PathBuf]) -> PathBuf {
+    let mut places = includes.iter().map(|include| include.join(name));
+    places
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| name.into())
+}
+
+/// Where there are several labels, the first of these is where the problem is.
+const MAIN_LABELS: [&str; 3] = ["found here", "defined again here", "defined here"];
 
 /// `FileDescriptorSet.file`.
 const FILES: u32 = 1;

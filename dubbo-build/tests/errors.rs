@@ -6,56 +6,89 @@ use dubbo_build::{Builder, configure};
 
 #[test]
 fn a_problem_in_a_file_has_its_place() {
-    for (name, text, want) in [
+    for (name, body, want) in [
         (
             "syntax",
-            "syntax = \"proto3\";\nmessage A {\n  string name 1;\n}\n",
-            "a.proto:3:15: expected '=', but found '1'",
+            "message A {\n  string name 1;\n}",
+            "3:15: expected '=', but found '1'",
         ),
         (
             "type",
-            "syntax = \"proto3\";\nmessage A {\n  B b = 1;\n}\n",
-            "a.proto:3:3: name 'B' is not defined",
+            "message A {\n  B b = 1;\n}",
+            "3:3: name 'B' is not defined",
         ),
         (
             "twice",
-            "syntax = \"proto3\";\npackage p;\nmessage A {}\nservice A {}\n",
-            "a.proto:3:9: name 'p.A' is defined twice",
+            "message A {}\nservice A {}",
+            "3:9: name 'A' is defined twice (first defined here: 2:9)",
         ),
         (
             "number",
-            "syntax = \"proto3\";\nmessage A {\n  string a = 1;\n  string b = 1;\n}\n",
-            "a.proto:3:14: field number '1' is already used",
+            "message A {\n  string a = 1;\n  string b = 1;\n}",
+            "4:14: field number '1' is already used (first defined here: 3:14)",
+        ),
+        (
+            "kind",
+            "enum E { ZERO = 0; }\nservice S {\n  rpc Get(E) returns (E);\n}",
+            "4:11: 'E' is not a message type (defined here: 2:6)",
+        ),
+        (
+            "value",
+            "enum E {\n  ONE = 1;\n}",
+            "3:9: the first value for proto3 enums must be 0",
         ),
     ] {
-        let folder = Folder::new(name, &[("a.proto", text)]);
+        let text = format!("syntax = \"proto3\";\n{body}\n");
+        let folder = Folder::new(name, &[("a.proto", &text)]);
         let error = folder.error(&configure());
-        assert!(error.starts_with(want), "{name}: {error}");
+        let want = format!("{}:{want}", folder.path("a.proto").display());
+        assert_eq!(error.lines().next(), Some(&*want));
     }
 }
 
 #[test]
 fn every_problem_of_a_file_is_told() {
     let text = "syntax = \"proto3\";\nmessage A {\n  B b = 1;\n  C c = 2;\n}\n";
-    let error = Folder::new("every", &[("a.proto", text)]).error(&configure());
+    let folder = Folder::new("every", &[("a.proto", text)]);
+    let file = folder.path("a.proto");
     let want = [
-        "a.proto:3:3: name 'B' is not defined",
-        "a.proto:4:3: name 'C' is not defined",
-    ];
+        "3:3: name 'B' is not defined",
+        "4:3: name 'C' is not defined",
+    ]
+    .map(|problem| format!("{}:{problem}", file.display()));
+    let error = folder.error(&configure());
     assert_eq!(error.lines().collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn an_edition_is_refused() {
+    let folder = Folder::new(
+        "edition",
+        &[("a.proto", "edition = \"2023\";\nmessage A {}\n")],
+    );
+    let error = folder.error(&configure());
+    assert!(error.contains("a.proto:1:1: "), "{error}");
+    assert!(
+        error.ends_with("(editions are not read; write `syntax = \"proto3\";`)"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_missing_file_names_the_folders_that_were_searched() {
     let text = "syntax = \"proto3\";\nimport \"b.proto\";\n";
     let folder = Folder::new("missing", &[("a.proto", text)]);
-    let (root, absent) = (folder.path("."), folder.path("absent"));
+    let (root, absent) = (folder.0.clone(), folder.path("absent"));
     let searched = format!("{}, {} (no such folder)", root.display(), absent.display());
 
     let error = configure()
         .generate(&[folder.path("a.proto")], &[&root, &absent])
         .expect_err("an import is missing");
-    let want = format!("a.proto:2:1: import 'b.proto' not found; searched {searched}");
+    let file = folder.path("a.proto");
+    let want = format!(
+        "{}:2:1: import 'b.proto' not found; searched {searched}",
+        file.display()
+    );
     assert_eq!(error.to_string(), want);
 
     let error = configure()
@@ -65,7 +98,6 @@ fn a_missing_file_names_the_folders_that_were_searched() {
         format!("nope.proto was not found, neither from the working folder nor below {searched}");
     assert_eq!(error.to_string(), want);
 
-    let file = folder.path("a.proto");
     let error = configure()
         .generate(&[&file], &[&absent])
         .expect_err("the file is outside");
