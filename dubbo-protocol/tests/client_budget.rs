@@ -52,8 +52,8 @@ async fn echo(
         .unary::<Text, Text, _, _>(0, async |request| Ok(Response::new(request.into_message())))
         .build();
     let provider = Chain::wrap(filters(filters_each), service.into_invoker(url.clone()));
-    let exported = protocol.export(&url, Arc::clone(&ECHO), provider).await;
-    let exporter = exported.expect("the port is free");
+    let exporter = protocol.export(&url, Arc::clone(&ECHO), provider).await;
+    let exporter = exporter.expect("the port is free");
     let referred = protocol.refer(exporter.url(), Arc::clone(&ECHO)).await;
     let consumer = Chain::wrap(filters(filters_each), referred.expect("a good URL"));
     let stub = Stub::new(consumer, url.service_key(), Arc::clone(&ECHO));

@@ -3,6 +3,7 @@
 mod client;
 pub(crate) mod frame;
 pub(crate) mod headers;
+mod limits;
 mod server;
 pub(crate) mod status_wire;
 mod timeout;
@@ -24,8 +25,23 @@ use server::Servers;
 /// Triple, linked as the protocol `tri` (and `triple`): servers and connections of one instance.
 ///
 /// A provider's URL may set `max-server-recv-msg-size` (4 MiB) and `max-server-send-msg-size` (2^31 − 1 bytes), in bytes
-/// or with a unit. Each port serves `grpc.health.v1.Health` beside what is exported there. Dropping the value ends its
-/// servers at once; [`Protocol::shutdown`] ends them well.
+/// or with a unit. Each port serves `grpc.health.v1.Health` beside what is exported there.
+///
+/// The URL of a reference may set, each with its default:
+///
+/// | parameter | default | what |
+/// |---|---|---|
+/// | `connections` | 1 | connections to the address; references with the same connection parameters share them |
+/// | `connect.timeout` | 3 s | how long one attempt to connect may take |
+/// | `keep-alive-interval` | 10 s | a peer from which nothing came for so long is asked for a sign of life; 0 is never |
+/// | `keep-alive-timeout` | 20 s | how long its answer may take before the connection is given up |
+/// | `max-call-recv-msg-size`, `max-call-send-msg-size` | 4 MiB, 2^31 − 1 bytes | limits of one message |
+///
+/// References connect in the background and again after a failure. A call that a closing or busy provider certainly did
+/// not take is sent once more on another connection; every other failure is the caller's to judge
+/// ([`Status::retry`](dubbo_core::status::Status::retry)). Dropping a call or its reply stream resets it at the provider.
+///
+/// Dropping the value ends its servers at once; [`Protocol::shutdown`] ends them well.
 #[derive(Default)]
 pub struct TripleProtocol {
     client: Client,

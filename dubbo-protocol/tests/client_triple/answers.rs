@@ -12,6 +12,9 @@ use dubbo_test::{
 
 use crate::support::{greet, many, message, stub};
 
+/// Writes an answer.
+type Answer = fn(&mut Request);
+
 struct Peer {
     connection: ServerConnection,
     stub: Stub,
@@ -139,7 +142,6 @@ async fn an_answer_that_is_not_grpc_is_named_with_its_http_status_and_content_ty
 #[tokio::test]
 async fn an_answer_without_a_status_is_never_a_whole_one() {
     let mut peer = Peer::new("").await;
-    type Answer = fn(&mut Request);
     let cases: [(&str, Answer, Code); 5] = [
         (
             "a message, then END_STREAM",

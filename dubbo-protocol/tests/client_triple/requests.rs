@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use dubbo_core::{
+    codegen::Proto,
     protocol::{Protocol as _, ProtocolError},
     request::Request,
     status::{Code, Retry},
@@ -187,9 +188,8 @@ async fn a_url_that_cannot_be_called_is_refused_with_the_reason() {
 async fn a_body_of_the_wrong_form_is_refused() {
     let (server, protocol) = (Server::bind().await, TripleProtocol::default());
     let stub = stub(&protocol, server.address(), "").await;
-    type Text = dubbo_core::codegen::Proto<String>;
     let wrong = stub
-        .unary::<Text, Text>(3, Request::new("x".to_owned()))
+        .unary::<Proto<String>, Proto<String>>(3, Request::new("x".to_owned()))
         .await;
     let status = wrong.expect_err("it takes a stream");
     assert_eq!(status.code(), Code::Internal);

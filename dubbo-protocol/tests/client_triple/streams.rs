@@ -335,9 +335,9 @@ async fn a_panic_in_the_requests_ends_the_call() {
     let (server, protocol) = (Server::bind().await, TripleProtocol::default());
     let stub = stub(&protocol, server.address(), "").await;
     let mut connection = server.accept().await;
-    let (feed, fed) = stream::channel(1);
+    let (told, orders) = stream::channel(1);
     let call = async {
-        talk(&stub, PanicsLater(fed))
+        talk(&stub, PanicsLater(orders))
             .await
             .expect("it has begun")
             .into_message()
@@ -348,7 +348,7 @@ async fn a_panic_in_the_requests_ends_the_call() {
         request
     };
     let (mut replies, mut request) = tokio::join!(soon("headers", call), begun);
-    feed.send(()).await.expect("it waits");
+    told.send(()).await.expect("it waits");
     let status = soon("an error", replies.message())
         .await
         .expect_err("it panicked");

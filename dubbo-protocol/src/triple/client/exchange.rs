@@ -22,7 +22,7 @@ use http::Response;
 use tokio::time::Instant;
 
 use super::{
-    super::frame,
+    super::{frame, limits::Limits},
     answer::{Answer, Event, Incoming, broken},
     connection::Connection,
     deadline::Deadline,
@@ -36,8 +36,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Terms {
     pub(super) heads: Heads,
-    pub(super) max_received: usize,
-    pub(super) max_sent: usize,
+    pub(super) limits: Limits,
 }
 
 /// A call, for as many attempts as it takes to send it once.
@@ -100,7 +99,7 @@ impl Outgoing {
             }
         };
         connection.note_answer();
-        let answer = Answer::read(response, connection, terms.max_received, &self.place)
+        let answer = Answer::read(response, connection, terms.limits.receive, &self.place)
             .map_err(Failure::Final)?;
         if self.place.method.kind().streams_responses() {
             Ok(replies(answer, upload, keep()))
@@ -118,7 +117,7 @@ impl Outgoing {
     ) -> Result<(ResponseFuture, Option<Upload>), Failure> {
         let named = |status| Failure::Final(self.place.name(status));
         let message = match &self.request {
-            Request::One(payload) => frame::encode(payload, Codec::Protobuf, terms.max_sent)
+            Request::One(payload) => frame::encode(payload, Codec::Protobuf, terms.limits.send)
                 .map(Some)
                 .map_err(|status| named(status.not_processed()))?,
             Request::Many(_) => None,
@@ -155,7 +154,7 @@ impl Outgoing {
             Request::Many(messages) => messages.take(),
             Request::One(_) => None,
         }
-        .map(|messages| Upload::new(messages, stream, terms.max_sent, self.place.clone()));
+        .map(|messages| Upload::new(messages, stream, terms.limits.send, self.place.clone()));
         Ok((response, upload))
     }
 }

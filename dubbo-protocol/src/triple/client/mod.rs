@@ -45,8 +45,9 @@ use self::{
     exchange::Terms,
     head::Heads,
     invoker::TripleInvoker,
-    options::{ConnectOptions, Options},
+    options::ConnectOptions,
 };
+use super::limits::Limits;
 
 /// Refers to services. References to one address share its connections.
 pub(crate) struct Client {
@@ -94,7 +95,8 @@ impl Client {
             url: url.clone(),
             reason,
         };
-        let options = Options::read(url).map_err(|error| refused(error.to_string()))?;
+        let options = ConnectOptions::read(url).map_err(|error| refused(error.to_string()))?;
+        let limits = Limits::of_calls(url).map_err(|error| refused(error.to_string()))?;
         let address = match url.port() {
             Some(_) => url.address(),
             None => url.with_port(default_port).address(),
@@ -108,12 +110,8 @@ impl Client {
         Ok(Arc::new(TripleInvoker {
             url: url.clone(),
             address: Arc::clone(&address),
-            terms: Terms {
-                heads,
-                max_received: options.max_received,
-                max_sent: options.max_sent,
-            },
-            endpoint: ArcSwapOption::new(Some(self.endpoint(address, options.connect))),
+            terms: Terms { heads, limits },
+            endpoint: ArcSwapOption::new(Some(self.endpoint(address, options))),
             calls: Arc::default(),
             uploads: self.uploads.clone(),
         }))

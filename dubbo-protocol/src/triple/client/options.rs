@@ -1,24 +1,10 @@
-//! What a URL says about connections and messages, read once when a service is referred to.
+//! What a URL says about connections, read once when a service is referred to.
 
 use std::time::Duration;
 
-use dubbo_core::{
-    units,
-    url::{Key, Url, UrlError, UrlValue},
-};
+use dubbo_core::url::{Key, Url, UrlError};
 
-/// The settings of one reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Options {
-    /// How its connections are made and kept. References that agree on these share connections.
-    pub(super) connect: ConnectOptions,
-    /// `max-call-recv-msg-size`: the largest message that is taken.
-    pub(super) max_received: usize,
-    /// `max-call-send-msg-size`: the largest message that is sent.
-    pub(super) max_sent: usize,
-}
-
-/// How connections to one address are made and kept.
+/// How connections to one address are made and kept. References that agree on it share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ConnectOptions {
     /// `connections`: how many. Java's 0, "shared", is one.
@@ -38,7 +24,7 @@ pub(super) struct KeepAliveOptions {
     pub(super) timeout: Duration,
 }
 
-impl Options {
+impl ConnectOptions {
     /// Reads them from `url`.
     ///
     /// # Errors
@@ -55,32 +41,15 @@ impl Options {
         }
         let interval = url.get(&KEEP_ALIVE_INTERVAL)?;
         Ok(Self {
-            connect: ConnectOptions {
-                connections: connections.max(1) as usize,
-                timeout: positive(url, &CONNECT_TIMEOUT)?,
-                keep_alive: if interval.is_zero() {
-                    None
-                } else {
-                    let timeout = positive(url, &KEEP_ALIVE_TIMEOUT)?;
-                    Some(KeepAliveOptions { interval, timeout })
-                },
+            connections: connections.max(1) as usize,
+            timeout: positive(url, &CONNECT_TIMEOUT)?,
+            keep_alive: if interval.is_zero() {
+                None
+            } else {
+                let timeout = positive(url, &KEEP_ALIVE_TIMEOUT)?;
+                Some(KeepAliveOptions { interval, timeout })
             },
-            max_received: url.get(&MAX_RECEIVED)?.0,
-            max_sent: url.get(&MAX_SENT)?.0,
         })
-    }
-}
-
-/// A size in bytes, such as `4mib`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Size(usize);
-
-impl UrlValue for Size {
-    fn parse(text: &str) -> Result<Self, String> {
-        let bytes = units::parse_size(text).map_err(|error| error.to_string())?;
-        usize::try_from(bytes)
-            .map(Self)
-            .map_err(|_| format!("expected at most {} bytes", usize::MAX))
     }
 }
 
@@ -117,33 +86,21 @@ const KEEP_ALIVE_TIMEOUT: Key<Duration> = Key {
     name: "keep-alive-timeout",
     default: || Duration::from_secs(20),
 };
-const MAX_RECEIVED: Key<Size> = Key {
-    name: "max-call-recv-msg-size",
-    default: || Size(4 * 1024 * 1024),
-};
-const MAX_SENT: Key<Size> = Key {
-    name: "max-call-send-msg-size",
-    default: || Size(i32::MAX as usize),
-};
-
 const MAX_CONNECTIONS: u32 = 256;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Result<Options, UrlError> {
+    fn read(query: &str) -> Result<ConnectOptions, UrlError> {
         let url: Url = format!("tri://h:1/x.Y?{query}").parse().expect(query);
-        Options::read(&url)
+        ConnectOptions::read(&url)
     }
 
     #[test]
     fn defaults_are_those_of_dubbo_go() {
-        let options = read("").expect("no parameter");
-        assert_eq!(options.max_received, 4_194_304);
-        assert_eq!(options.max_sent, 2_147_483_647);
         assert_eq!(
-            options.connect,
+            read("").expect("no parameter"),
             ConnectOptions {
                 connections: 1,
                 timeout: Duration::from_secs(3),
@@ -157,31 +114,17 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let options = read(
-            "connections=4&connect.timeout=500&keep-alive-interval=30s&keep-alive-timeout=5s\
-             &max-call-recv-msg-size=8mib&max-call-send-msg-size=4MB",
-        )
-        .expect("valid");
-        assert_eq!(options.connect.connections, 4);
-        assert_eq!(options.connect.timeout, Duration::from_millis(500));
-        let keep_alive = options.connect.keep_alive.expect("on");
+        let options =
+            "connections=4&connect.timeout=500&keep-alive-interval=30s&keep-alive-timeout=5s";
+        let options = read(options).expect("valid");
+        assert_eq!(options.connections, 4);
+        assert_eq!(options.timeout, Duration::from_millis(500));
+        let keep_alive = options.keep_alive.expect("on");
         assert_eq!(keep_alive.interval, Duration::from_secs(30));
         assert_eq!(keep_alive.timeout, Duration::from_secs(5));
-        assert_eq!(
-            (options.max_received, options.max_sent),
-            (8 << 20, 4_000_000)
-        );
-        assert_eq!(
-            read("connections=0").expect("shared").connect.connections,
-            1
-        );
-        assert_eq!(
-            read("keep-alive-interval=0")
-                .expect("off")
-                .connect
-                .keep_alive,
-            None
-        );
+        assert_eq!(read("connections=0").expect("shared").connections, 1);
+        let off = read("keep-alive-interval=0&keep-alive-timeout=0").expect("off");
+        assert_eq!(off.keep_alive, None);
     }
 
     #[test]
@@ -193,8 +136,6 @@ mod tests {
             ("connect.timeout=soon", "connect.timeout"),
             ("keep-alive-interval=x", "keep-alive-interval"),
             ("keep-alive-timeout=0s", "keep-alive-timeout"),
-            ("max-call-recv-msg-size=big", "max-call-recv-msg-size"),
-            ("max-call-send-msg-size=-1", "max-call-send-msg-size"),
         ] {
             assert_eq!(read(query).expect_err(query).key, key);
         }

@@ -4,7 +4,6 @@ mod call;
 mod catalog;
 mod connection;
 mod health;
-mod limits;
 mod reply;
 mod request;
 mod routes;

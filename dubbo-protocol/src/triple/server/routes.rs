@@ -11,8 +11,10 @@ use dubbo_core::{
 };
 use http::{HeaderMap, Uri};
 
-use super::limits::Limits;
-use crate::triple::headers::{TRI_SERVICE_GROUP, TRI_SERVICE_VERSION, text};
+use crate::triple::{
+    headers::{TRI_SERVICE_GROUP, TRI_SERVICE_VERSION, text},
+    limits::Limits,
+};
 
 /// One exported service.
 pub(super) struct Route {
@@ -124,7 +126,7 @@ impl Route {
             key: Arc::new(key),
             descriptor,
             invoker,
-            limits: Limits::of(url)?,
+            limits: Limits::of_server(url).map_err(|error| error.to_string())?,
             built_in: false,
         })
     }

@@ -33,7 +33,9 @@ impl Client {
     /// Connects over TCP.
     pub async fn connect(address: SocketAddr) -> Self {
         let socket = soon("a connection", TcpStream::connect(address)).await;
-        Self::over(socket.expect("the server listens"), &address.to_string()).await
+        let socket = socket.expect("the server listens");
+        socket.set_nodelay(true).expect("it is open");
+        Self::over(socket, &address.to_string()).await
     }
 
     /// Speaks HTTP/2 over `io` with the server called `authority`.

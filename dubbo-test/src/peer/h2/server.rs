@@ -72,6 +72,7 @@ impl Server {
     /// The next connection, which speaks HTTP/2.
     pub async fn accept(&self) -> ServerConnection {
         let socket = self.accept_raw().await;
+        socket.set_nodelay(true).expect("it is open");
         ServerConnection::start(socket, self.settings)
     }
 
