@@ -131,24 +131,23 @@ fn located(
         Some((found.name()?.to_owned(), position))
     };
     let (name, position) = place(labels.get(main)?)?;
-    let mut text = format!(
-        "{}:{position}: {problem}",
-        on_disk(&name, includes).display()
-    );
-    for (index, label) in labels.iter().enumerate() {
-        if let (Some((_, position)), Some(label)) = (place(label), label.label())
-            && index != main
-        {
-            text += &format!(" ({label}: {position})");
-        }
-    }
-    if let Some(help) = problem.help() {
-        text += &format!(" ({help})");
-    }
+    let others = labels
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != main);
+    let mut notes: Vec<String> = others
+        .filter_map(|(_, label)| Some(format!("{}: {}", label.label()?, place(label)?.1)))
+        .collect();
+    notes.extend(problem.help().map(|help| help.to_string()));
+    let mut text = problem.to_string();
     if text.ends_with("found 'edition'") {
-        text += " (editions are not read; write `syntax = \"proto3\";`)";
+        notes.push("editions are not read; write `syntax = \"proto3\";`".to_owned());
     }
-    Some(text)
+    if !notes.is_empty() {
+        text = format!("{text} ({})", notes.join("; "));
+    }
+    let file = on_disk(&name, includes);
+    Some(format!("{}:{position}: {text}", file.display()))
 }
 
 /// The path of the file that is known as `name`, so that an editor finds it.

@@ -62,6 +62,34 @@ fn a_type_that_is_elsewhere_is_used_and_not_generated() {
 }
 
 #[test]
+fn a_nested_type_and_one_without_a_package_can_be_elsewhere_too() {
+    for (path, rust, gone, used) in [
+        (
+            ".Rootless.Inner",
+            "::other::Inner",
+            "for self::rootless::Inner",
+            "Option<::other::Inner>",
+        ),
+        (
+            ".State",
+            "::other::State",
+            "for self::State",
+            "enumeration = \"::other::State\"",
+        ),
+    ] {
+        let builder = configure().extern_path(path, rust);
+        let files = builder.generate(&["tests/proto/rootless.proto"], &["tests/proto"]);
+        let text = &files.expect("the proto file is right")["_.rs"];
+        assert!(
+            text.contains("Deserialize<'de> for self::Rootless"),
+            "{text}"
+        );
+        assert!(!text.contains(gone), "{text}");
+        assert!(text.contains(used), "{text}");
+    }
+}
+
+#[test]
 fn the_including_file_has_a_module_for_each_package() {
     let builder = configure().include_file("all.rs");
     let text = &generate(&builder)["all.rs"];

@@ -19,9 +19,11 @@ fn usual_mistakes_have_readable_errors() {
     let committed = fs::read_to_string(committed).expect("the file is committed");
     assert_eq!(committed, generated["greet.rs"]);
 
-    // Compilers of other versions use other words.
-    if compiler().contains(env!("CARGO_PKG_RUST_VERSION")) {
+    let compiler = compiler();
+    if compiler.contains(env!("CARGO_PKG_RUST_VERSION")) {
         trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+    } else {
+        println!("not compared: {compiler} uses other words than the compiler of the project");
     }
 }
 

@@ -17,7 +17,9 @@ use crate::{Error, extern_paths::ExternPaths, proto::top_level_names};
 
 /// Every proto file in the form that pbjson-build takes.
 pub(crate) struct Mapping<'a> {
+    /// Those without a package have got one: pbjson-build cannot do without.
     files: Vec<FileDescriptorProto>,
+    nameless: Nameless,
     elsewhere: &'a ExternPaths,
     core: &'a syn::Path,
 }
@@ -28,8 +30,14 @@ impl<'a> Mapping<'a> {
         elsewhere: &'a ExternPaths,
         core: &'a syn::Path,
     ) -> Self {
+        let nameless = Nameless::of(files);
+        let mut files = files.to_vec();
+        for file in &mut files {
+            nameless.name(file);
+        }
         Self {
-            files: name_the_empty_package(files),
+            files,
+            nameless,
             elsewhere,
             core,
         }
@@ -38,11 +46,12 @@ impl<'a> Mapping<'a> {
     /// The implementations for the types of `module`.
     pub(crate) fn items(&self, module: &Module) -> Result<Vec<syn::Item>, Error> {
         let types = self.types_of(module);
-        if types.is_empty() {
-            return Ok(Vec::new());
-        }
         let mut builder = pbjson_build::Builder::new();
-        builder.preserve_proto_field_names();
+        builder.preserve_proto_field_names().exclude(
+            self.elsewhere
+                .iter()
+                .map(|(proto, _)| self.nameless.full_name(proto)),
+        );
         for file in &self.files {
             builder.register_file_descriptor(file.clone());
         }
@@ -70,7 +79,6 @@ impl<'a> Mapping<'a> {
         here.flat_map(|file| {
             top_level_names(file).map(|name| format!(".{}.{name}", file.package()))
         })
-        .filter(|name| !self.elsewhere.contains(name))
         .collect()
     }
 
@@ -88,7 +96,7 @@ impl<'a> Mapping<'a> {
             paths.insert(package, base);
         }
         for (proto, rust) in self.elsewhere.iter() {
-            paths.insert(proto.to_owned(), rust.to_owned());
+            paths.insert(self.nameless.full_name(proto), rust.to_owned());
         }
         paths
     }
@@ -148,34 +156,46 @@ fn oneofs_with_a_suffix(
     }
 }
 
-/// Types without a package get one: pbjson-build cannot do without.
-fn name_the_empty_package(files: &[FileDescriptorProto]) -> Vec<FileDescriptorProto> {
-    let mut files = files.to_vec();
-    let nameless = files.iter().filter(|file| file.package().is_empty());
-    let tops: Vec<String> = nameless
-        .flat_map(top_level_names)
-        .map(str::to_owned)
-        .collect();
-    for file in &mut files {
+/// The types that are in no package and in no other type.
+struct Nameless(Vec<String>);
+
+impl Nameless {
+    fn of(files: &[FileDescriptorProto]) -> Self {
+        let files = files.iter().filter(|file| file.package().is_empty());
+        let names = files.flat_map(top_level_names).map(str::to_owned);
+        Self(names.collect())
+    }
+
+    /// The name of a type, with the leading dot, as pbjson-build knows it.
+    fn full_name(&self, proto: &str) -> String {
+        let top = proto.split('.').nth(1);
+        if top.is_some_and(|top| self.0.iter().any(|name| name == top)) {
+            format!(".{NO_PACKAGE}{proto}")
+        } else {
+            proto.to_owned()
+        }
+    }
+
+    fn name(&self, file: &mut FileDescriptorProto) {
         if file.package().is_empty() {
             file.package = Some(NO_PACKAGE.to_owned());
         }
         for message in &mut file.message_type {
-            name_in_fields(message, &tops);
+            self.name_in_fields(message);
         }
     }
-    files
-}
 
-fn name_in_fields(message: &mut DescriptorProto, tops: &[String]) {
-    for field in &mut message.field {
-        let top = field.type_name().split('.').nth(1);
-        if top.is_some_and(|top| tops.iter().any(|name| name == top)) {
-            field.type_name = Some(format!(".{NO_PACKAGE}{}", field.type_name()));
+    fn name_in_fields(&self, message: &mut DescriptorProto) {
+        for of in message
+            .field
+            .iter_mut()
+            .filter_map(|field| field.type_name.as_mut())
+        {
+            *of = self.full_name(of);
         }
-    }
-    for nested in &mut message.nested_type {
-        name_in_fields(nested, tops);
+        for nested in &mut message.nested_type {
+            self.name_in_fields(nested);
+        }
     }
 }
 
