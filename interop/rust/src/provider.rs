@@ -74,6 +74,10 @@ impl contract::Greeter for Greeter {
         let mut requests = request.into_message();
         let mut names = Vec::new();
         while let Some(request) = requests.message().await? {
+            if request.name == "fail" {
+                held.done();
+                return Err(as_asked(request.fail_code));
+            }
             names.push(request.name);
         }
         held.done();

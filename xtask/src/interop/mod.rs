@@ -54,7 +54,7 @@ fn matrix(options: &Options) -> Result<Vec<Row>, Failure> {
     let tap = options.record.is_some().then(build::tap).transpose()?;
     let rust = build::rust_peers()?;
 
-    let mut rows: Vec<Row> = cases.iter().map(|case| Row::new(case.name)).collect();
+    let mut rows: Vec<Row> = cases.iter().map(|case| Row::new(&case.name)).collect();
     let sides: [(&str, &_, &_, Pick); 2] = [
         ("Rust→Go", &rust, &go, |case| &case.rust_to_go),
         ("Go→Rust", &go, &rust, |case| &case.go_to_rust),
@@ -67,7 +67,7 @@ fn matrix(options: &Options) -> Result<Vec<Row>, Failure> {
             provider,
             tap: tap.as_deref().zip(options.record.as_deref()),
         };
-        let wanted: Vec<_> = cases.iter().map(|case| (case.name, pick(case))).collect();
+        let wanted: Vec<_> = cases.iter().map(|case| (&*case.name, pick(case))).collect();
         let played = play::play(&direction, &wanted);
         for (row, (case, leg)) in rows.iter_mut().zip(&wanted) {
             row.cells.push(Cell {

@@ -42,7 +42,7 @@ impl Options {
 
     /// The cases that are meant; all of them unless some were named.
     pub(super) fn select(&self, all: Vec<Case>) -> Result<Vec<Case>, Failure> {
-        let names: Vec<_> = all.iter().map(|case| case.name).collect();
+        let names: Vec<_> = all.iter().map(|case| &*case.name).collect();
         if let Some(unknown) = self
             .patterns
             .iter()
@@ -56,7 +56,7 @@ impl Options {
         let wanted = |name: &str| self.patterns.iter().any(|pattern| matches(pattern, name));
         Ok(all
             .into_iter()
-            .filter(|case| self.patterns.is_empty() || wanted(case.name))
+            .filter(|case| self.patterns.is_empty() || wanted(&case.name))
             .collect())
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// A case and how it went in each direction.
 #[derive(Debug)]
 pub(super) struct Row {
-    case: &'static str,
+    case: String,
     pub(super) cells: Vec<Cell>,
 }
 
@@ -19,9 +19,9 @@ pub(super) struct Cell {
 }
 
 impl Row {
-    pub(super) fn new(case: &'static str) -> Self {
+    pub(super) fn new(case: &str) -> Self {
         Self {
-            case,
+            case: case.to_owned(),
             cells: Vec::new(),
         }
     }
@@ -94,11 +94,11 @@ mod tests {
     fn the_table_names_what_failed_and_ends_with_the_count() {
         let rows = [
             Row {
-                case: "greet",
+                case: "greet".to_owned(),
                 cells: vec![cell("A→B", &[], ""), cell("B→A", &["no"], "")],
             },
             Row {
-                case: "int",
+                case: "int".to_owned(),
                 cells: vec![cell("A→B", &[], "A is odd"), cell("B→A", &[], "")],
             },
         ];

@@ -189,7 +189,7 @@ func runServerStream(ctx context.Context, e *env, req *pb.GreetRequest) ([]strin
 
 func clientStream(names ...string) call {
 	return func(ctx context.Context, e *env) (any, error) {
-		r, _, err := runClientStream(ctx, e, names)
+		r, _, err := runClientStream(ctx, e, 0, names)
 		if err != nil {
 			return nil, err
 		}
@@ -197,12 +197,17 @@ func clientStream(names ...string) call {
 	}
 }
 
+func clientStreamFail(ctx context.Context, e *env) (any, error) {
+	r, _, err := runClientStream(ctx, e, 7, []string{"a", "fail"})
+	return answer(r.GetGreeting(), err)
+}
+
 func clientStreamTrailer(ctx context.Context, e *env) (any, error) {
-	_, trailer, err := runClientStream(ctx, e, []string{"a"})
+	_, trailer, err := runClientStream(ctx, e, 0, []string{"a"})
 	return lines(trailer), err
 }
 
-func runClientStream(ctx context.Context, e *env, names []string) (*pb.GreetResponse, http.Header, error) {
+func runClientStream(ctx context.Context, e *env, code int32, names []string) (*pb.GreetResponse, http.Header, error) {
 	g, err := e.greeter()
 	if err != nil {
 		return nil, nil, err
@@ -212,7 +217,7 @@ func runClientStream(ctx context.Context, e *env, names []string) (*pb.GreetResp
 		return nil, nil, err
 	}
 	for _, n := range names {
-		if err := s.Send(&pb.GreetRequest{Name: n}); err != nil {
+		if err := s.Send(&pb.GreetRequest{Name: n, FailCode: code}); err != nil {
 			return nil, nil, err
 		}
 	}

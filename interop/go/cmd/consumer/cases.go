@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"dubbo.apache.org/dubbo-go/v3/client"
@@ -20,7 +21,9 @@ var (
 )
 
 // The names and what they mean are shared with the other consumers.
-var cases = []testCase{
+var cases = slices.Concat(fixed, errorCodes("fail_code_%02d"), errorCodes("fail_details_%02d", "one", "two"))
+
+var fixed = []testCase{
 	{"greet", greet("dubbo")},
 	{"greet_empty", greet("")},
 	{"greet_unicode", greet("é 中文 😀")},
@@ -34,6 +37,7 @@ var cases = []testCase{
 	{"server_stream_attachments", serverStreamTrailer},
 	{"client_stream", clientStream("a", "b", "c")},
 	{"client_stream_none", clientStream()},
+	{"client_stream_fail", clientStreamFail},
 	{"client_stream_many", clientStream(many(500)...)},
 	{"client_stream_attachments", clientStreamTrailer},
 	{"bidi", bidi(0, "a", "b", "c")},
@@ -45,26 +49,6 @@ var cases = []testCase{
 	{"fail_plain", fail(&pb.FailRequest{Kind: pb.FailRequest_PLAIN, Message: "boom"})},
 	{"fail_plain_percent", fail(&pb.FailRequest{Kind: pb.FailRequest_PLAIN, Message: "50% + é\n\t中 end "})},
 	{"fail_plain_empty", fail(&pb.FailRequest{Kind: pb.FailRequest_PLAIN})},
-	{"fail_code_01", failCode(1)},
-	{"fail_code_02", failCode(2)},
-	{"fail_code_03", failCode(3)},
-	{"fail_code_04", failCode(4)},
-	{"fail_code_05", failCode(5)},
-	{"fail_code_06", failCode(6)},
-	{"fail_code_07", failCode(7)},
-	{"fail_code_08", failCode(8)},
-	{"fail_code_09", failCode(9)},
-	{"fail_code_10", failCode(10)},
-	{"fail_code_11", failCode(11)},
-	{"fail_code_12", failCode(12)},
-	{"fail_code_13", failCode(13)},
-	{"fail_code_14", failCode(14)},
-	{"fail_code_15", failCode(15)},
-	{"fail_code_16", failCode(16)},
-	{"fail_code_17", failCode(17)},
-	{"fail_code_99", failCode(99)},
-	{"fail_details_03", fail(&pb.FailRequest{Code: 3, Message: "bad name", Details: []string{"one", "two"}})},
-	{"fail_details_17", fail(&pb.FailRequest{Code: 17, Message: "bad name", Details: []string{"one", "two"}})},
 	{"fail_panic", fail(&pb.FailRequest{Kind: pb.FailRequest_PANIC, Message: "panicked"})},
 	{"fail_context", failWith(hasty, &pb.FailRequest{Kind: pb.FailRequest_CONTEXT})},
 
@@ -130,8 +114,13 @@ var cases = []testCase{
 	{"shutdown_reconnect", greetUntil(func(err error) bool { return err == nil })},
 }
 
-func failCode(code int32) call {
-	return fail(&pb.FailRequest{Code: code, Message: "status as asked"})
+// errorCodes asks for each code of the protocol, and for one that it does not know.
+func errorCodes(format string, details ...string) (out []testCase) {
+	for _, code := range []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 99} {
+		r := &pb.FailRequest{Code: code, Message: "status as asked", Details: details}
+		out = append(out, testCase{fmt.Sprintf(format, code), fail(r)})
+	}
+	return out
 }
 
 func many(n int) (names []string) {

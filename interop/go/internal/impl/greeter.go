@@ -78,6 +78,9 @@ func (g *Greeter) GreetClientStream(ctx context.Context, s *stub.Source[pb.Greet
 	held := g.hold(ctx, "GreetClientStream")
 	var names []string
 	for s.Recv() {
+		if r := s.Msg(); r.GetName() == "fail" {
+			return nil, tri.NewError(tri.Code(r.GetFailCode()), errors.New("stream failed as asked"))
+		}
 		names = append(names, s.Msg().GetName())
 	}
 	if err := s.Err(); err != nil {

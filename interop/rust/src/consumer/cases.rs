@@ -34,11 +34,14 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         }
         "server_stream_many" => streams::last_of(streams::server(target, wanted(2000)).await),
         "server_stream_attachments" => streams::server_trailers(target).await.into(),
-        "client_stream" => streams::client(target, names(&["a", "b", "c"]))
+        "client_stream" => streams::client(target, 0, names(&["a", "b", "c"]))
             .await
             .into(),
-        "client_stream_none" => streams::client(target, names(&[])).await.into(),
-        "client_stream_many" => streams::client(target, many()).await.into(),
+        "client_stream_none" => streams::client(target, 0, names(&[])).await.into(),
+        "client_stream_fail" => streams::client(target, 7, names(&["a", "fail"]))
+            .await
+            .into(),
+        "client_stream_many" => streams::client(target, 0, many()).await.into(),
         "client_stream_attachments" => streams::client_trailers(target).await.into(),
         "bidi" => streams::bidi(target, 0, names(&["a", "b", "c"])).await,
         "bidi_none" => streams::bidi(target, 0, names(&[])).await,
@@ -50,8 +53,6 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "fail_plain_percent" => fail(target, Kind::Plain, "50% + é\n\t中 end ").await,
         "fail_plain_empty" => fail(target, Kind::Plain, "").await,
         "fail_panic" => fail(target, Kind::Panic, "panicked").await,
-        "fail_details_03" => calls::fail(target, with_details(3)).await.into(),
-        "fail_details_17" => calls::fail(target, with_details(17)).await.into(),
         "fail_context" => calls::fail_in_time(target, HASTY).await.into(),
 
         "sleep_ok" => calls::sleep(target, PATIENT, 100).await.into(),
@@ -110,10 +111,14 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "shutdown_reconnect" => shutdown::greet_until(target, Result::is_ok).await.into(),
 
         other => {
-            let code = other.strip_prefix("fail_code_")?.parse().ok()?;
+            let (code, details) = match other.strip_prefix("fail_details_") {
+                Some(code) => (code, names(&["one", "two"])),
+                None => (other.strip_prefix("fail_code_")?, names(&[])),
+            };
             let request = FailRequest {
-                code,
+                code: code.parse().ok()?,
                 message: "status as asked".to_owned(),
+                details,
                 ..FailRequest::default()
             };
             calls::fail(target, request).await.into()
@@ -136,15 +141,6 @@ async fn fail(target: &Target<'_>, kind: Kind, message: &str) -> Outcome {
         ..FailRequest::default()
     };
     calls::fail(target, request).await.into()
-}
-
-fn with_details(code: i32) -> FailRequest {
-    FailRequest {
-        code,
-        message: "bad name".to_owned(),
-        details: vec!["one".to_owned(), "two".to_owned()],
-        ..FailRequest::default()
-    }
 }
 
 async fn keyed(target: &Target<'_>, group: &str, version: &str) -> Outcome {

@@ -75,9 +75,17 @@ async fn collect(stream: Result<Streaming<GreetResponse>, Fault>) -> Outcome {
     }
 }
 
-pub(super) async fn client(target: &Target<'_>, names: Vec<String>) -> Result<Value, Fault> {
+pub(super) async fn client(
+    target: &Target<'_>,
+    fail_code: i32,
+    names: Vec<String>,
+) -> Result<Value, Fault> {
     let client = target.greeter().await?;
-    let requests = stream::iter(names.into_iter().map(|name| named(&name)));
+    let requests = names.into_iter().map(move |name| GreetRequest {
+        fail_code,
+        ..named(&name)
+    });
+    let requests = stream::iter(requests);
     let answer = target.label(client.greet_client_stream(requests)).await?;
     let GreetResponse { greeting, seq } = answer.into_message();
     Ok(json!({"greeting": greeting, "seq": seq}))
