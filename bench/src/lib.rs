@@ -10,6 +10,10 @@ pub const STREAM_WINDOW: u32 = 1 << 20;
 pub const CONNECTION_WINDOW: u32 = 1 << 20;
 
 /// The address to serve at: the program's only argument.
+///
+/// # Panics
+///
+/// With its usage, when the argument is missing or no address.
 pub fn address() -> std::net::SocketAddr {
     std::env::args()
         .nth(1)
