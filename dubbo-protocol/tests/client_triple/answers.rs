@@ -472,36 +472,71 @@ async fn gzip_is_read_and_other_compressions_are_refused() {
     assert!(status.message().contains("zstd"), "{status}");
 }
 
-#[tokio::test]
-async fn header_bytes_that_http_forbids_are_the_peers_fault() {
-    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
-    let stub = stub(&protocol, server.address(), "").await;
-    let mut connection = server.accept().await;
-    let call = async { greet(&stub, "x").await };
+/// The outcome of a call that is answered by `headers`, as they are written here.
+async fn answered_by(peer: &mut Peer, headers: &[(&str, &[u8])]) -> Status {
+    let call = async { greet(&peer.stub, "x").await };
     let answered = async {
-        let request = connection.request().await;
-        let headers: [(&str, &[u8]); 4] = [
-            (":status", b"200"),
-            ("content-type", b"application/grpc"),
-            ("grpc-status", b"2"),
-            ("grpc-message", b"line\nbreak"),
-        ];
-        connection.insert(&Frame::headers(request.stream(), &headers, true));
+        let request = peer.connection.request().await;
+        let frame = Frame::headers(request.stream(), headers, true);
+        peer.connection.insert(&frame);
         request
     };
     let (reply, _request) = tokio::join!(soon("an answer", call), answered);
-    let status = reply.expect_err("it is illegal");
+    reply.expect_err("it failed")
+}
+
+#[tokio::test]
+async fn the_text_of_a_java_exception_is_read_as_it_is() {
+    let mut peer = Peer::new("").await;
+    for (raw, want) in [
+        (
+            &b"NOT_FOUND : line\nbreak\r\n"[..],
+            "NOT_FOUND : line break",
+        ),
+        (b"caf\xe9", "caf\u{e9}"),
+        (b"50% +x ?", "50% +x ?"),
+    ] {
+        let status = answered_by(
+            &mut peer,
+            &[
+                (":status", b"500"),
+                ("content-type", b"application/grpc"),
+                ("grpc-status", b"5"),
+                ("grpc-message", raw),
+            ],
+        )
+        .await;
+        assert_eq!(
+            (status.code(), status.message().trim_end()),
+            (Code::NotFound, want)
+        );
+    }
+    // All on one connection.
+    let reply = peer.greeted(|request| request.reply(&message("b"))).await;
+    assert_eq!(reply.expect("the connection goes on"), "b");
+}
+
+#[tokio::test]
+async fn headers_that_http_forbids_are_the_peers_fault() {
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let mut peer = Peer {
+        stub: stub(&protocol, server.address(), "").await,
+        connection: server.accept().await,
+        _protocol: protocol,
+        address: server.address().to_string(),
+    };
+    let status = answered_by(&mut peer, &[(":status", b"200"), ("X-Upper", b"1")]).await;
     assert_eq!(
         (status.code(), status.origin()),
         (Code::Internal, Origin::Transport),
-        "{status:?}"
+        "{status}"
     );
     assert!(
         status.message().contains("broke the rules of HTTP/2"),
         "{status}"
     );
 
-    let call = async { greet(&stub, "x").await };
+    let call = async { greet(&peer.stub, "x").await };
     let answered = async {
         let mut connection = server.accept().await;
         connection.request().await.reply(&message("b"));

@@ -29,8 +29,9 @@ use tokio::{
 use super::{
     connect::{Connector, Transport},
     failure::describe,
-    keep_alive::{KeepAlive, LastRead, Watched},
+    keep_alive::KeepAlive,
     options::ConnectOptions,
+    socket::{LastRead, Socket},
 };
 
 /// A connection, as those see it who send calls on it. Dropping the last handle closes it once its calls have ended.
@@ -162,7 +163,7 @@ impl Life {
 /// Moves the bytes of one connection. Runs until the connection is closed: by the peer, by silence, or, once all of its
 /// handles are gone, by the end of the last call.
 pub(super) struct Driver {
-    http2: h2::client::Connection<Watched<Box<dyn Transport>>, Bytes>,
+    http2: h2::client::Connection<Socket<Box<dyn Transport>>, Bytes>,
     keep_alive: Option<KeepAlive>,
     handle: Weak<Connection>,
     life: Arc<Life>,
@@ -247,7 +248,7 @@ async fn handshake(
         .await
         .map_err(|error| ConnectError(error.to_string()))?;
     let last_read = LastRead::now();
-    let io = Watched::new(io, Arc::clone(&last_read));
+    let io = Socket::new(io, Arc::clone(&last_read));
     let (sender, mut http2) = h2::client::Builder::new()
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)

@@ -7,6 +7,7 @@
 //! | `connection`, `keep_alive`, `connect`, `drivers` | one connection of HTTP/2, and the tasks that move its bytes |
 //! | `invoker` | a call: deadline, connection, when it is sent again |
 //! | `exchange` | one attempt on one connection |
+//! | `socket`, `mend` | the peer's bytes: when they came, and what is wrong with them |
 //! | `head`, `upload` | what is sent |
 //! | `answer`, `replies` | what is received |
 //! | `deadline`, `failure` | what goes wrong, in words |
@@ -22,8 +23,10 @@ mod failure;
 mod head;
 mod invoker;
 mod keep_alive;
+mod mend;
 mod options;
 mod replies;
+mod socket;
 mod upload;
 
 use std::{
