@@ -240,10 +240,10 @@ impl Url {
         if !parts.protocol.is_empty() {
             write!(f, "{}://", parts.protocol)?;
         }
-        if !parts.username.is_empty() {
-            f.write_str(&parse::escape(&parts.username))?;
+        if !parts.username.is_empty() || !password.is_empty() {
+            f.write_str(&parse::escape_name(&parts.username))?;
             if !password.is_empty() {
-                write!(f, ":{}", parse::escape(password))?;
+                write!(f, ":{}", parse::escape_name(password))?;
             }
             f.write_str("@")?;
         }
@@ -253,7 +253,12 @@ impl Url {
         }
         for (index, (key, value)) in parts.params.iter().enumerate() {
             let mark = if index == 0 { '?' } else { '&' };
-            write!(f, "{mark}{}={}", parse::escape(key), parse::escape(value))?;
+            write!(
+                f,
+                "{mark}{}={}",
+                parse::escape_name(key),
+                parse::escape_value(value)
+            )?;
         }
         Ok(())
     }
@@ -283,9 +288,11 @@ mod tests {
             "tri://10.0.0.1:50051/greet.Greeter?group=g&interface=greet.Greeter&version=1.0",
             "tri://[::1]:50051/x.Y?a=",
             "nacos://user:secret@10.0.0.1:8848",
+            "nacos://:secret@10.0.0.1:8848",
             "memory://local",
             "10.0.0.1:20880",
             "tri://h/x?list=a,b&odd=a%26b%25c",
+            "tri://us%3Aer:p%2Fw@h/x?k%3D=v=1/2:3",
         ] {
             let url: Url = text.parse().expect(text);
             assert_eq!(url.to_string(), text);
@@ -319,6 +326,11 @@ mod tests {
             ("tri://h:port/x", "port \"port\""),
             ("tri://h:70000", "port \"70000\""),
             ("tri://[::1", "`[` without `]`"),
+            ("tri://[::1]x", "\"x\" after `]`"),
+            ("tri://h]", "is no host"),
+            ("tri://h o", "is no host"),
+            ("tri://h/a b", "has a space"),
+            ("://h", "no protocol"),
             ("tri://h/?a=%zz", "%zz"),
             ("tri://h/?a=%ff", "not UTF-8"),
         ] {

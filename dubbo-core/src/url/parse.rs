@@ -36,9 +36,14 @@ pub(super) fn decode_component(text: &str) -> Result<String, UrlParseError> {
     })
 }
 
-/// Escapes what would end a key or value.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
-    utf8_percent_encode(text, PART).into()
+/// Escapes what would end a parameter's value.
+pub(super) fn escape_value(text: &str) -> Cow<'_, str> {
+    utf8_percent_encode(text, VALUE).into()
+}
+
+/// Escapes what would end a parameter's key, a user name or a password.
+pub(super) fn escape_name(text: &str) -> Cow<'_, str> {
+    utf8_percent_encode(text, NAME).into()
 }
 
 /// An IPv6 host in brackets, any other as it is.
@@ -55,11 +60,18 @@ fn read(text: &str) -> Result<Parts, String> {
         return Err("it is empty".to_owned());
     }
     let (rest, query) = text.split_once('?').unwrap_or((text, ""));
-    let (protocol, rest) = rest.split_once("://").unwrap_or(("", rest));
+    let (protocol, rest) = match rest.split_once("://") {
+        Some(("", _)) => return Err("it has no protocol before `://`".to_owned()),
+        Some(parts) => parts,
+        None => ("", rest),
+    };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, addresses) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (username, password) = user.split_once(':').unwrap_or((user, ""));
 
+    if path.contains(char::is_whitespace) {
+        return Err(format!("its path {path:?} has a space"));
+    }
     let mut params = read_params(query)?;
     let mut addresses = addresses
         .split(',')
@@ -95,7 +107,11 @@ fn read_params(query: &str) -> Result<BTreeMap<String, String>, String> {
 fn read_address(text: &str) -> Result<(&str, Option<u16>), String> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("`[` without `]`")?;
-        (host, rest.strip_prefix(':'))
+        let port = rest.strip_prefix(':');
+        if port.is_none() && !rest.is_empty() {
+            return Err(format!("{rest:?} after `]`, where only a port may be"));
+        }
+        (host, port)
     } else {
         match text.rsplit_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -104,6 +120,9 @@ fn read_address(text: &str) -> Result<(&str, Option<u16>), String> {
     };
     if host.is_empty() {
         return Err("it has no host".to_owned());
+    }
+    if host.contains(|c: char| c.is_whitespace() || c == '[' || c == ']') {
+        return Err(format!("{host:?} is no host"));
     }
     let port = port
         .map(|port| {
@@ -144,7 +163,7 @@ fn without_password(text: &str) -> String {
 /// Go writes `*` and Java `~` in another way than each other: both are escaped, and both sides read that.
 const WHOLE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-const PART: &AsciiSet = &CONTROLS
+const VALUE: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'#')
     .add(b'%')
@@ -153,3 +172,5 @@ const PART: &AsciiSet = &CONTROLS
     .add(b';')
     .add(b'@')
     .add(b'?');
+
+const NAME: &AsciiSet = &VALUE.add(b'/').add(b':').add(b'=');
