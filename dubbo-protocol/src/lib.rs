@@ -1,5 +1,7 @@
 //! How calls travel: Triple over HTTP/2, and calls within the process.
 
+#[doc(hidden)]
+pub mod fuzzing;
 mod generated;
 mod injvm;
 mod net;
