@@ -5,6 +5,8 @@ use std::time::Duration;
 use dubbo_core::status::Status;
 use tokio::time::Instant;
 
+use super::failure::Place;
+
 /// The end of one attempt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline {
@@ -20,6 +22,16 @@ impl Deadline {
             at,
             after: at.saturating_duration_since(now),
         }
+    }
+
+    /// What the caller is told of `failure`. The peer counts down the same time: its word that the time is over may come
+    /// before our own timer, which is a millisecond late at times, and in whatever code its application has for that.
+    pub(super) fn or_late(self, failure: Status, place: &Place) -> Status {
+        if Instant::now() < self.at {
+            return failure;
+        }
+        let sent = !failure.is_not_processed();
+        place.name(self.expired(sent)).with_source(failure)
     }
 
     /// What the caller is told when time has run out. A call that was sent may have been done, so only one that was not

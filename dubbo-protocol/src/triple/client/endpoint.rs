@@ -39,7 +39,7 @@ enum Slot {
     /// No more connections.
     Closed,
     /// An attempt is under way.
-    Connecting { after_failure: bool },
+    Connecting { was_up: bool },
     /// There is one, unless it has been retired and its successor is about to be tried.
     Ready(Arc<Connection>),
     /// The last attempt failed, and the next one has to wait.
@@ -54,11 +54,7 @@ impl Endpoint {
         connector: Arc<dyn Connector>,
         drivers: Drivers,
     ) -> Self {
-        let connecting = || {
-            Mutex::new(Slot::Connecting {
-                after_failure: false,
-            })
-        };
+        let connecting = || Mutex::new(Slot::Connecting { was_up: false });
         let shared = Arc::new(Shared {
             address,
             options,
@@ -82,15 +78,12 @@ impl Endpoint {
         self.shared.slots.len()
     }
 
-    /// Whether a call has a chance: a connection is there, or about to be for all that is known.
+    /// Whether a call has a chance: a connection is there, or one was and is being replaced.
     pub(super) fn is_available(&self) -> bool {
         self.shared.slots.iter().any(|slot| {
             matches!(
                 &*slot.lock(),
-                Slot::Ready(_)
-                    | Slot::Connecting {
-                        after_failure: false
-                    }
+                Slot::Ready(_) | Slot::Connecting { was_up: true }
             )
         })
     }
@@ -180,19 +173,19 @@ impl Shared {
     /// Keeps one slot filled.
     async fn keep(self: Arc<Self>, index: usize) {
         let mut backoff = Backoff::new(RECONNECT);
-        let mut after_failure = false;
+        let mut was_up = false;
         let mut useless_before = false;
         loop {
-            self.set(index, Slot::Connecting { after_failure });
+            self.set(index, Slot::Connecting { was_up });
             let used = self.connect_and_use(index).await;
             let useless = matches!(used, Use::Useless(_));
             match used {
                 Use::Good => {
                     backoff.reset();
-                    after_failure = false;
+                    was_up = true;
                 }
                 // The first in a row may be chance: a peer that was just about to stop.
-                Use::Useless(_) if !useless_before => after_failure = false,
+                Use::Useless(_) if !useless_before => was_up = true,
                 Use::None(why) | Use::Useless(why) => {
                     let wait = backoff.next_wait();
                     tracing::debug!(address = %self.address, %why, ?wait, "no connection");
@@ -200,7 +193,7 @@ impl Shared {
                     let why = why.into();
                     self.set(index, Slot::Waiting { why, until });
                     sleep(wait).await;
-                    after_failure = true;
+                    was_up = false;
                 }
             }
             useless_before = useless;

@@ -76,17 +76,17 @@ impl Invoker for TripleInvoker {
         let Some(deadline) = deadline else {
             return self.carry(&mut call, &sent).await;
         };
-        let answered = if deadline.after.is_zero() {
-            None
-        } else {
-            timeout_at(deadline.at, self.carry(&mut call, &sent))
-                .await
-                .ok()
-        };
-        answered.unwrap_or_else(|| {
-            let status = deadline.expired(sent.load(Ordering::Relaxed));
-            Err(call.place.name(status))
-        })
+        if deadline.after.is_zero() {
+            return Err(call.place.name(deadline.expired(false)));
+        }
+        match timeout_at(deadline.at, self.carry(&mut call, &sent)).await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(status)) => Err(deadline.or_late(status, &call.place)),
+            Err(_) => {
+                let status = deadline.expired(sent.load(Ordering::Relaxed));
+                Err(call.place.name(status))
+            }
+        }
     }
 
     /// Calls that are under way go on.

@@ -104,7 +104,13 @@ impl Open {
                 }
             }
         }
-        self.incoming.poll_next(cx)
+        let event = ready!(self.incoming.poll_next(cx));
+        Poll::Ready(match (event, &self.expiry) {
+            (Event::End(Err(status)), Some((deadline, _))) => {
+                Event::End(Err(deadline.or_late(status, &self.place)))
+            }
+            (event, _) => event,
+        })
     }
 }
 

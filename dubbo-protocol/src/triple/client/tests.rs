@@ -262,6 +262,31 @@ async fn a_peer_that_takes_connections_and_no_calls_is_not_pestered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failure_that_comes_with_the_deadline_is_the_deadline() {
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("");
+    let mut connection = rig.accept().await;
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let request = Request::new("x".to_owned());
+    let call = stub.unary::<Proto<String>, Proto<String>>(0, request);
+    let call = async { call.deadline(deadline).await };
+    let peer = async {
+        let mut request = connection.request().await;
+        tokio::time::sleep_until(deadline).await;
+        // What dubbo-go makes of a handler that returns the error of its context.
+        request.send_only_headers(200, &[("grpc-status", "17")]);
+        request
+    };
+    // The peer is polled first.
+    let (_request, reply) = tokio::join!(peer, call);
+    let status = reply.expect_err("it is late");
+    assert_eq!(
+        (status.code(), status.retry()),
+        (Code::DeadlineExceeded, Retry::Ambiguous)
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_calls_until_its_deadline() {
     for answers in [true, false] {
         let mut rig = Rig::new(false);
