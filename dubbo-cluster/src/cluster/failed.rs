@@ -2,12 +2,16 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-use dubbo_core::{service::ServiceKey, status::Status, url::Url};
+use dubbo_core::{
+    service::ServiceKey,
+    status::{Origin, Status},
+    url::Url,
+};
 
 /// The source of the status of a call that a cluster gave up: `status.source()` downcasts to it.
 ///
 /// The status itself has the code, details and attachments of the last attempt, and this value's text as its message
-/// (`docs/spec/cluster.md` §2.1.4).
+/// (`docs/spec/cluster.md` §2.1.4). What a peer answered to a call that may be made once is left in the peer's words.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FailedCall {
@@ -76,8 +80,13 @@ impl FailedCall {
         let Some(last) = last else {
             return Status::internal(self.to_string());
         };
+        let message = if self.allowed == 1 && last.origin() == Origin::Remote {
+            last.message().to_owned()
+        } else {
+            format!("{self}: {}", last.message())
+        };
         // Made anew, because "not processed" holds for the call only if it holds for every attempt.
-        let status = Status::new(last.code(), format!("{self}: {}", last.message()))
+        let status = Status::new(last.code(), message)
             .with_origin(last.origin())
             .with_details(last.details().to_vec())
             .with_attachments(last.attachments().clone());
@@ -215,6 +224,22 @@ mod tests {
             failed.source().expect("the last").to_string(),
             "aborted: conflict"
         );
+    }
+
+    #[test]
+    fn what_a_peer_answers_to_the_only_attempt_stays_in_its_words() {
+        let answered = Status::internal("boom").with_origin(Origin::Remote);
+        let broken = Status::unavailable("reset").with_origin(Origin::Transport);
+        for (status, allowed, in_its_words) in [
+            (&answered, 1, true),
+            (&answered, 2, false),
+            (&broken, 1, false),
+        ] {
+            let status = failed(std::slice::from_ref(status), allowed).into_status(None);
+            let told = status.message().starts_with("calling Get of g/a.B:1.0: ");
+            assert_eq!(!told, in_its_words, "{status}");
+            assert!(Error::source(&status).is_some_and(|source| source.is::<FailedCall>()));
+        }
     }
 
     #[test]
