@@ -99,7 +99,24 @@ fn go_build(module: &str, programs: &[&str], packages: &str) -> Result<PathBuf, 
                 "look at the rights of that folder",
             )
         })?;
+    forget_oldest(&folder);
     Ok(folder)
+}
+
+/// Removes what was built from sources of long ago, and what builds that were stopped have left.
+fn forget_oldest(newest: &Path) {
+    let Some(Ok(entries)) = newest.parent().map(fs::read_dir) else {
+        return;
+    };
+    let mut folders: Vec<_> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    folders.sort_unstable();
+    for (_, folder) in folders.iter().rev().skip(BUILDS_KEPT) {
+        // Whatever is in the way will be there for the next build, too.
+        let _ = fs::remove_dir_all(folder);
+    }
 }
 
 fn go_version() -> Result<String, Failure> {
@@ -170,6 +187,8 @@ impl Fnv {
     }
 }
 
+/// Checkouts with different sources may share the cache.
+const BUILDS_KEPT: usize = 8;
 /// All of dubbo-go and what it imports, on a machine that is busy.
 const GO_BUILD_LIMIT: Duration = Duration::from_mins(30);
 

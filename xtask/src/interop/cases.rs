@@ -125,15 +125,10 @@ fn error_code(kind: &str, code: u64, details: &[Value]) -> Case {
         format!("{kind}_{code:02}"),
         fails(code, asked).details(details.to_vec()),
     );
-    let stripped = code != 17 && !details.is_empty();
-    match (RETRIED.contains(&code), stripped) {
-        (false, false) => case,
-        (false, true) => case.rust_to_go(fails(code, asked), STRIPPED),
-        (true, true) => case.rust_to_go(ends_saying(code, ": status as asked"), STRIPPED),
-        (true, false) => case.rust_to_go(
-            ends_saying(code, ": status as asked"),
-            "our cluster says which attempts failed",
-        ),
+    if code != 17 && !details.is_empty() {
+        case.rust_to_go(fails(code, asked), STRIPPED)
+    } else {
+        case
     }
 }
 
