@@ -321,8 +321,6 @@ impl Case {
 
 const STRIPPED: &str = "dubbo-go keeps details with code 17 only";
 const DROPPED: &str = "a Rust caller cancels by dropping the call";
-/// The codes after which another attempt may help.
-const RETRIED: [u64; 7] = [2, 4, 8, 10, 13, 14, 99];
 
 #[cfg(test)]
 mod tests {
