@@ -24,7 +24,7 @@ async fn nobody() -> SocketAddr {
 async fn a_refused_connection_is_said_with_address_reason_and_next_attempt() {
     let (address, protocol) = (nobody().await, TripleProtocol::default());
     let stub = stub(&protocol, address, "").await;
-    assert!(stub.invoker().is_available(), "nothing is known yet");
+    assert!(!stub.invoker().is_available(), "nothing is known yet");
     let status = soon("an error", greet(&stub, "x"))
         .await
         .expect_err("nobody listens");
