@@ -45,12 +45,18 @@ impl Check<'_> {
         for (id, protocol) in &self.config.protocols {
             let path = format!("dubbo.protocols.{id}");
             self.plugin_opt::<dyn Protocol>(&format!("{path}.name"), protocol.name.as_ref());
-            let port = protocol.port_or_default();
-            if port == 0 || protocol.name_or_default().eq_ignore_ascii_case(IN_PROCESS) {
+            let (name, port) = (protocol.name_or_default(), protocol.port_or_default());
+            if name.eq_ignore_ascii_case(IN_PROCESS) {
                 continue;
             }
-            if let Some(other) = by_address.insert((protocol.ip.as_ref(), port), id) {
-                let message = format!("listens on port {port}, as `dubbo.protocols.{other}` does");
+            // What listens on any free port has one for all of its services.
+            let any = (port == 0).then(|| name.to_ascii_lowercase());
+            if let Some(other) = by_address.insert((any, protocol.ip.as_ref(), port), id) {
+                let port = match port {
+                    0 => "any free port".to_owned(),
+                    port => format!("port {port}"),
+                };
+                let message = format!("listens on {port}, as `dubbo.protocols.{other}` does");
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
         }
@@ -208,7 +214,7 @@ impl Check<'_> {
     fn filters(&mut self, path: &str, filters: Option<&Vec<String>>) {
         for filter in filters.into_iter().flatten() {
             let name = filter.strip_prefix('-').unwrap_or(filter);
-            if name != "default" {
+            if !name.eq_ignore_ascii_case("default") {
                 self.plugin::<dyn Filter>(&format!("{path}.filter"), name);
             }
         }

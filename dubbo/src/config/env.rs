@@ -3,6 +3,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fmt,
+    str::FromStr,
 };
 
 use dubbo_core::yaml::{Location, Node, Overlay, Path, Problem, ProblemKind, Problems, nearest};
@@ -39,6 +40,21 @@ impl Environment {
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = self.variables.get(name)?;
         Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// A variable that is read by itself and not as a key.
+    pub(crate) fn parsed<T: FromStr>(
+        &self,
+        name: &str,
+        expected: &str,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        value.parse().map(Some).map_err(|_| {
+            let message = format!("expected {expected}, found `{value}`");
+            Problem::new(ProblemKind::Type, at(name), "", message)
+        })
     }
 
     /// What a variable sets for a key such as `dubbo.application.name`.

@@ -110,6 +110,7 @@ pub fn read(options: &LoadOptions) -> Result<Draft, ConfigErrors> {
 pub struct Draft {
     /// What was read. What could not be read is not set.
     pub config: Config,
+    pub(crate) environment: Environment,
     files: Vec<PathBuf>,
     places: Places,
     problems: Problems,
@@ -132,6 +133,11 @@ impl Draft {
         } else {
             self.problems.warn(problem);
         }
+    }
+
+    /// Notes a problem that has a place of its own, to be reported with all others.
+    pub(crate) fn refuse(&mut self, problem: Problem) {
+        self.problems.error(problem);
     }
 
     /// Checks the configuration as a whole: every id and plugin that is named must exist, no two services may be the same,
@@ -253,6 +259,7 @@ fn read_config(
     overlay.report(&mut problems);
     Draft {
         config,
+        environment: options.environment.clone(),
         files,
         places,
         problems,

@@ -24,7 +24,7 @@ use tokio::{sync::Notify, time::Instant};
 pub(super) struct Activity {
     in_flight: AtomicUsize,
     began: Instant,
-    /// Milliseconds after `began`.
+    /// Milliseconds after `began`; [`NEVER`] before the first one.
     last_request: AtomicU64,
     idle: Notify,
 }
@@ -34,7 +34,7 @@ impl Activity {
         Arc::new(Self {
             in_flight: AtomicUsize::new(0),
             began: Instant::now(),
-            last_request: AtomicU64::new(0),
+            last_request: AtomicU64::new(NEVER),
             idle: Notify::new(),
         })
     }
@@ -47,7 +47,10 @@ impl Activity {
                 idle.await;
                 continue;
             }
-            let last = Duration::from_millis(self.last_request.load(Ordering::Acquire));
+            let last = match self.last_request.load(Ordering::Acquire) {
+                NEVER => return,
+                millis => Duration::from_millis(millis),
+            };
             let quiet_at = self.began + last + window;
             if Instant::now() >= quiet_at {
                 return;
@@ -58,11 +61,13 @@ impl Activity {
 
     fn enter(self: &Arc<Self>) -> Guard {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
-        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(NEVER - 1);
         self.last_request.store(now, Ordering::Release);
         Guard(Arc::clone(self))
     }
 }
+
+const NEVER: u64 = u64::MAX;
 
 /// The filter that counts: the outermost of every service.
 pub(super) struct CountCalls(pub(super) Arc<Activity>);
@@ -137,7 +142,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_never_busy_is_idle_at_once() {
         let activity = Activity::new();
-        tokio::time::advance(Duration::from_secs(10)).await;
         let before = Instant::now();
         activity.idle_for(Duration::from_secs(3)).await;
         assert_eq!(Instant::now(), before);

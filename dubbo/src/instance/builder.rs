@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    path::PathBuf,
     sync::Arc,
 };
 
@@ -16,15 +15,17 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Inner, Instance, Phase, Protocols, Running, activity::Activity, refer::unknown_method,
-    registries,
+    Inner, Instance, Phase, Protocols, Running, activity::Activity, host::ToRegistry,
+    refer::unknown_method, registries,
 };
 use crate::{
     config::{
-        Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions, LoggerConfig,
-        ProblemKind, ProtocolConfig, RegistryConfig, ServiceConfig, ShutdownConfig, defaults,
+        ApplicationConfig, Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions,
+        LoggerConfig, ProblemKind, ProtocolConfig, ProviderConfig, RegistryConfig, ServiceConfig,
+        ShutdownConfig, defaults,
     },
     error::Error,
+    logging,
 };
 
 /// Collects what an [`Instance`] is made of. Nothing starts before [`Instance::start`].
@@ -48,26 +49,27 @@ pub(super) struct Provided {
 
 impl InstanceBuilder {
     pub(super) fn new() -> Self {
+        let mut draft = Draft::default();
+        draft.environment = Environment::of_process();
+        Self::of(draft)
+    }
+
+    pub(super) fn load(options: &LoadOptions) -> Result<Self, Error> {
+        Ok(Self::of(crate::config::read(options)?))
+    }
+
+    fn of(draft: Draft) -> Self {
         Self {
-            draft: Draft::default(),
+            draft,
             code: Config::new(),
             extensions: Extensions::linked(),
             provided: Vec::new(),
         }
     }
 
-    pub(super) fn load(path: Option<PathBuf>) -> Result<Self, Error> {
-        let options = path.map_or_else(LoadOptions::search, LoadOptions::path);
-        let draft = crate::config::read(&options.environment(Environment::of_process()))?;
-        Ok(Self {
-            draft,
-            ..Self::new()
-        })
-    }
-
-    /// `application.name`.
-    pub fn application(mut self, name: impl Into<String>) -> Self {
-        self.code.application = self.code.application.name(name);
+    /// Says what the program is called: a name, or all of an [`ApplicationConfig`].
+    pub fn application(mut self, options: impl Into<ApplicationConfig>) -> Self {
+        self.code.application = options.into();
         self
     }
 
@@ -83,6 +85,12 @@ impl InstanceBuilder {
         self
     }
 
+    /// Sets what applies to every service.
+    pub fn provider(mut self, options: ProviderConfig) -> Self {
+        self.code.provider = options;
+        self
+    }
+
     /// Sets what applies to every reference.
     pub fn consumer(mut self, options: ConsumerConfig) -> Self {
         self.code.consumer = options;
@@ -95,7 +103,8 @@ impl InstanceBuilder {
         self
     }
 
-    /// Sets what is logged. Without it and without a `logger` section, logging is left to the program.
+    /// Sets what is logged, from [`build`](Self::build) on and for the whole process. Without it and without a `logger`
+    /// section, logging is left to the program; so it is when the program has set up `tracing` by itself.
     pub fn logger(mut self, options: LoggerConfig) -> Self {
         self.code.logger = options;
         self
@@ -146,7 +155,12 @@ impl InstanceBuilder {
         }
         let provided = complete_services(self.provided, &mut config, &mut draft);
         draft.config = config;
+        let to_registry = ToRegistry::of(&draft.environment).unwrap_or_else(|problem| {
+            draft.refuse(problem);
+            ToRegistry::default()
+        });
         let loaded = draft.check(&extensions)?;
+        logging::install(&loaded.config.logger);
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
@@ -160,15 +174,17 @@ impl InstanceBuilder {
             provided,
             protocols,
             registries,
+            to_registry,
             activity: Activity::new(),
             running: Mutex::new(Running::default()),
             phase: watch::Sender::new(Phase::Built),
+            last_task: Mutex::default(),
         })))
     }
 }
 
-/// Completes each service's options from the configuration, and puts the result in its place there, to be checked with
-/// the rest.
+/// Completes each service's options from the configuration. What its own section and code say is put in its place there,
+/// to be checked with the rest.
 fn complete_services(
     provided: Vec<Provided>,
     config: &mut Config,
@@ -187,7 +203,6 @@ fn complete_services(
             entry.clone_into(&mut name);
             provided.config.complete_from(configured);
         }
-        config.complete_service(&mut provided.config);
         unserved.remove(&name);
         let path = format!("dubbo.provider.services.{name}");
         let descriptor = provided.service.descriptor();
@@ -200,6 +215,7 @@ fn complete_services(
             name.push('\'');
         }
         complete.insert(name, provided.config.clone());
+        config.complete_service(&mut provided.config);
         services.push(provided);
     }
     for name in unserved {
@@ -209,7 +225,9 @@ fn complete_services(
         let message = "no handler is provided for it: pass one to `provide` whose type has this name or whose \
                        interface is this one's";
         draft.note(ProblemKind::Missing, &path, message, fatal);
-        config.provider.services.remove(&name);
+        if !fatal {
+            config.provider.services.remove(&name);
+        }
     }
     config.provider.services.extend(complete);
     services

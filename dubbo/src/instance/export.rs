@@ -5,12 +5,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use dubbo_core::{filter::Chain, provider::Service, service::ServiceKey, url::Url};
+use dubbo_core::{
+    filter::Chain, protocol::Protocol, provider::Service, service::ServiceKey, url::Url,
+};
 
 use super::{
-    Inner,
+    INJVM, Inner,
     activity::CountCalls,
-    filters, host,
+    filters,
     registries::{self, NamedRegistry},
 };
 use crate::{
@@ -28,7 +30,9 @@ impl Inner {
                     .export(&provided.service, &provided.config, protocol)
                     .await?;
                 tracing::info!(service = %url.service_key(), protocol = id, address = url.address(), "exported");
-                if provided.config.not_register != Some(true) {
+                // Nobody else could call what is in this process.
+                let within = self.extensions.canonical::<dyn Protocol>(url.protocol())? == INJVM;
+                if provided.config.not_register != Some(true) && !within {
                     to_register.push((&provided.config, url));
                 }
             }
@@ -86,7 +90,10 @@ impl Inner {
                 source,
             })?;
         let bound = exporter.url().clone();
-        self.running.lock().exporters.push(exporter);
+        if let Err(exporter) = self.keep(exporter, |running| &mut running.exporters) {
+            exporter.unexport().await;
+            return Err(ENDED_MEANWHILE);
+        }
         Ok(bound)
     }
 
@@ -96,21 +103,22 @@ impl Inner {
         registry: &NamedRegistry,
         bound: &Url,
     ) -> Result<(), Error> {
-        let to_registry = |key| std::env::var(key).ok();
-        let mut url = bound.with_host(host::published(
-            bound.host(),
-            to_registry("DUBBO_IP_TO_REGISTRY").as_deref(),
-        ));
-        if let Some(port) = to_registry("DUBBO_PORT_TO_REGISTRY").and_then(|port| port.parse().ok())
-        {
-            url = url.with_port(port);
-        }
+        let url = self.to_registry.published(bound);
         // Noted before it is done: a register that is cut off may have happened.
-        self.running.lock().registered.push((index, url.clone()));
+        self.keep((index, url.clone()), |running| &mut running.registered)
+            .map_err(|_| ENDED_MEANWHILE)?;
         let operation = format!("register {}", url.service_key());
         registry
             .within(&operation, registry.plugin.register(&url))
             .await?;
+        if self.is_ending() {
+            // The end may have been quicker than this.
+            let operation = format!("unregister {}", url.service_key());
+            registry
+                .within(&operation, registry.plugin.unregister(&url))
+                .await?;
+            return Err(ENDED_MEANWHILE);
+        }
         tracing::info!(service = %url.service_key(), address = url.address(), registry = registry.id, "registered");
         Ok(())
     }
@@ -214,6 +222,8 @@ pub(super) fn now_millis() -> u128 {
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis())
 }
+
+const ENDED_MEANWHILE: Error = Error::State("the instance was shut down while it started");
 
 /// What a service without `ip` listens on.
 const ALL_ADDRESSES: &str = "0.0.0.0";

@@ -2,14 +2,42 @@
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-/// What to publish for a service that listens on `ip`: that address, unless it stands for all of them.
+use dubbo_core::{url::Url, yaml::Problem};
+
+use crate::config::Environment;
+
+/// What registries are told instead of the address that is listened on.
 ///
-/// `DUBBO_IP_TO_REGISTRY` wins over everything, as in dubbo-go and Dubbo Java: it is how a container publishes the
+/// `DUBBO_IP_TO_REGISTRY` and `DUBBO_PORT_TO_REGISTRY`, as in dubbo-go and Dubbo Java: how a container publishes the
 /// address of its host.
-pub(super) fn published(ip: &str, to_registry: Option<&str>) -> String {
-    if let Some(forced) = to_registry.filter(|text| !text.is_empty()) {
-        return forced.to_owned();
+#[derive(Debug, Default)]
+pub(super) struct ToRegistry {
+    host: Option<String>,
+    port: Option<u16>,
+}
+
+impl ToRegistry {
+    /// Reads the two variables.
+    pub(super) fn of(environment: &Environment) -> Result<Self, Problem> {
+        Ok(Self {
+            host: environment.get("DUBBO_IP_TO_REGISTRY").map(str::to_owned),
+            port: environment.parsed("DUBBO_PORT_TO_REGISTRY", "a port from 0 to 65535")?,
+        })
     }
+
+    /// What to publish of a service that is bound to `url`.
+    pub(super) fn published(&self, url: &Url) -> Url {
+        let host = self.host.clone();
+        let url = url.with_host(host.unwrap_or_else(|| reachable(url.host())));
+        match self.port {
+            Some(port) => url.with_port(port),
+            None => url,
+        }
+    }
+}
+
+/// `ip` itself, unless it stands for all addresses: then the one that others can use.
+pub(super) fn reachable(ip: &str) -> String {
     match ip.parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => outward().to_string(),
         _ => ip.to_owned(),
@@ -34,14 +62,46 @@ fn outward() -> IpAddr {
 mod tests {
     use super::*;
 
+    fn published(bound: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let environment = variables.iter().copied().collect();
+        let to_registry = ToRegistry::of(&environment).map_err(|problem| problem.to_string())?;
+        let url = bound.parse().expect(bound);
+        Ok(to_registry.published(&url).address())
+    }
+
     #[test]
-    fn what_is_published_is_an_address_others_can_use() {
-        assert_eq!(published("10.0.0.7", None), "10.0.0.7");
-        assert_eq!(published("0.0.0.0", Some("192.0.2.9")), "192.0.2.9");
-        assert_eq!(published("10.0.0.7", Some("")), "10.0.0.7");
-        let found: IpAddr = published("0.0.0.0", None).parse().expect("an address");
-        assert!(!found.is_unspecified());
-        let found: IpAddr = published("::", None).parse().expect("an address");
-        assert!(!found.is_unspecified());
+    fn what_is_published_is_what_is_bound_or_what_the_environment_says() {
+        const IP: &str = "DUBBO_IP_TO_REGISTRY";
+        const PORT: &str = "DUBBO_PORT_TO_REGISTRY";
+        for (variables, want) in [
+            (&[][..], Ok("10.0.0.7:1")),
+            (&[(IP, "192.0.2.9")], Ok("192.0.2.9:1")),
+            (&[(PORT, "30001")], Ok("10.0.0.7:30001")),
+            (&[(IP, "node.example"), (PORT, "9")], Ok("node.example:9")),
+            (&[(IP, ""), (PORT, "")], Ok("10.0.0.7:1")),
+            (
+                &[(PORT, "many")],
+                Err(
+                    "environment variable DUBBO_PORT_TO_REGISTRY: expected a port from 0 to 65535, found `many`",
+                ),
+            ),
+        ] {
+            let got = published("tri://10.0.0.7:1/a.B", variables);
+            assert_eq!(
+                got.as_deref().map_err(String::as_str),
+                want,
+                "{variables:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_stands_for_all_addresses_is_published_as_one_that_others_can_use() {
+        assert_eq!(reachable("10.0.0.7"), "10.0.0.7");
+        assert_eq!(reachable("node.example"), "node.example");
+        for all in ["0.0.0.0", "::"] {
+            let found: IpAddr = reachable(all).parse().expect("an address");
+            assert!(!found.is_unspecified(), "{all}");
+        }
     }
 }

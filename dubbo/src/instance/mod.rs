@@ -20,15 +20,14 @@ use dubbo_core::{
     url::Url,
 };
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinSet};
 
 pub use builder::InstanceBuilder;
 
-use self::{activity::Activity, builder::Provided, registries::NamedRegistry};
+use self::{activity::Activity, builder::Provided, host::ToRegistry, registries::NamedRegistry};
 use crate::{
-    config::{Config, ReferenceConfig},
+    config::{Config, Environment, LoadOptions, ReferenceConfig},
     error::Error,
-    logging,
 };
 
 /// An application: its services, its references and what connects them.
@@ -43,9 +42,12 @@ struct Inner {
     provided: Vec<Provided>,
     protocols: Protocols,
     registries: Vec<NamedRegistry>,
+    to_registry: ToRegistry,
     activity: Arc<Activity>,
     running: Mutex<Running>,
     phase: watch::Sender<Phase>,
+    /// The task that ends it.
+    last_task: Mutex<JoinSet<()>>,
 }
 
 /// By lower-case name.
@@ -59,7 +61,7 @@ struct Running {
     references: Vec<Arc<dyn Invoker>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Built,
     Started,
@@ -79,7 +81,7 @@ impl Instance {
     ///
     /// The file cannot be read. What is wrong in it is told by [`InstanceBuilder::build`], all at once.
     pub fn load(path: impl Into<std::path::PathBuf>) -> Result<InstanceBuilder, Error> {
-        InstanceBuilder::load(Some(path.into()))
+        Self::load_with(&LoadOptions::path(path).environment(Environment::of_process()))
     }
 
     /// Starts from the configuration file that the environment names (`DUBBO_CONFIG_PATH`, `DUBBO_GO_CONFIG_PATH`), or
@@ -89,21 +91,50 @@ impl Instance {
     ///
     /// As [`load`](Self::load); also when there is no such file.
     pub fn load_default() -> Result<InstanceBuilder, Error> {
-        InstanceBuilder::load(None)
+        Self::load_with(&LoadOptions::search().environment(Environment::of_process()))
+    }
+
+    /// Starts from a configuration from anywhere, such as a text, with no other environment than the one that the
+    /// options have.
+    ///
+    /// ```
+    /// use dubbo::{Instance, config::LoadOptions};
+    ///
+    /// let text = "dubbo: {application: {name: order-center}}";
+    /// let instance = Instance::load_with(&LoadOptions::text("embedded.yaml", text))?.build()?;
+    /// # Ok::<_, dubbo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_with(options: &LoadOptions) -> Result<InstanceBuilder, Error> {
+        InstanceBuilder::load(options)
     }
 
     /// Opens the ports, serves everything that is provided, then tells the registries.
     ///
     /// # Errors
     ///
-    /// A service cannot be exported or registered; what had been started is taken back.
+    /// A service cannot be exported or registered; what had been started is taken back, and the instance has ended. Or
+    /// the instance has been started already, or was shut down.
+    ///
+    /// # Cancel safety
+    ///
+    /// What was started by then stays when the future is dropped; [`shutdown`](Self::shutdown) ends it.
     pub async fn start(&self) -> Result<(), Error> {
-        if !self.0.advance(Phase::Built, Phase::Started) {
+        let starts = self.0.phase.send_if_modified(|phase| {
+            let starts = *phase == Phase::Built;
+            if starts {
+                *phase = Phase::Started;
+            }
+            starts
+        });
+        if !starts {
             return Err(Error::State(
                 "the instance has been started already, or was shut down",
             ));
         }
-        logging::install(&self.0.config.logger);
         let started = self.0.start().await;
         if started.is_err() {
             self.shutdown(Duration::ZERO).await;
@@ -146,7 +177,7 @@ impl Instance {
             .0
             .refer(
                 C::descriptor(),
-                refer::Named::Type(client_name::<C>(), options),
+                refer::Named::Type(client_name::<C>(), Box::new(options)),
             )
             .await?;
         Ok(C::from_stub(stub))
@@ -180,34 +211,46 @@ impl Instance {
     ///
     /// It leaves the registries, tells connected consumers (health says `NOT_SERVING`), serves what still comes while
     /// they take notice, then stops accepting (GOAWAY) and lets the calls in flight finish. At the end of `grace` what
-    /// is left is cut. A second call waits for the first one to be done.
+    /// is left is cut. A second call waits for the first one to be done, whatever its own grace.
+    ///
+    /// # Cancel safety
+    ///
+    /// The shutdown goes on when the future is dropped.
     pub async fn shutdown(&self, grace: Duration) {
         self.0.shutdown(grace).await;
     }
 }
 
 impl Inner {
-    /// Moves on to `next` if the instance is in `from`.
-    fn advance(&self, from: Phase, next: Phase) -> bool {
-        self.phase.send_if_modified(|phase| {
-            let may = *phase == from;
-            if may {
-                *phase = next;
-            }
-            may
-        })
+    /// Keeps something for the end to take back; gives it back when the end has begun already.
+    fn keep<T>(&self, it: T, among: impl FnOnce(&mut Running) -> &mut Vec<T>) -> Result<(), T> {
+        // An end moves the phase on first and empties this after that, under the same lock.
+        let mut running = self.running.lock();
+        if self.is_ending() {
+            return Err(it);
+        }
+        among(&mut running).push(it);
+        Ok(())
+    }
+
+    fn is_ending(&self) -> bool {
+        *self.phase.borrow() >= Phase::ShuttingDown
     }
 }
 
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let phase = *self.0.phase.borrow();
         f.debug_struct("Instance")
             .field("application", &self.0.config.application.name)
-            .field("phase", &*self.0.phase.borrow())
+            .field("phase", &phase)
             .field("exported", &self.exported())
             .finish_non_exhaustive()
     }
 }
+
+/// The protocol of calls within the process.
+const INJVM: &str = "injvm";
 
 /// `GreeterClient` for `greet::GreeterClient`.
 fn client_name<C>() -> &'static str {

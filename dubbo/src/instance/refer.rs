@@ -11,15 +11,13 @@ use dubbo_core::{
     cluster::{Cluster, ClusterConfig, Directory, LoadBalance, MethodConfig},
     extension::{BoxError, Extensions},
     filter::Chain,
-    invocation::{Body, Invocation},
     invoker::Invoker,
-    payload::{Codec, Payload},
     protocol::Protocol,
-    service::{MethodRef, ServiceDescriptor, ServiceKey},
+    service::{ServiceDescriptor, ServiceKey},
     url::Url,
 };
 
-use super::{Inner, Phase, export, filters, host, registries};
+use super::{INJVM, Inner, export, filters, host, registries};
 use crate::{
     config::{Layered as _, ReferenceConfig, defaults},
     error::Error,
@@ -30,7 +28,7 @@ pub(super) enum Named<'a> {
     /// The one of this id.
     Id(&'a str),
     /// The one that is called like the client's type or its interface, if there is one, completing these options.
-    Type(&'static str, ReferenceConfig),
+    Type(&'static str, Box<ReferenceConfig>),
 }
 
 impl Inner {
@@ -39,10 +37,8 @@ impl Inner {
         descriptor: &Arc<ServiceDescriptor>,
         named: Named<'_>,
     ) -> Result<Stub, Error> {
-        if matches!(*self.phase.borrow(), Phase::ShuttingDown | Phase::Ended) {
-            return Err(Error::State(
-                "the instance is shutting down; it makes no more clients",
-            ));
+        if self.is_ending() {
+            return Err(NO_MORE_CLIENTS);
         }
         let config = self.reference_config(descriptor.interface(), named)?;
         let descriptor = match &config.interface {
@@ -63,7 +59,7 @@ impl Inner {
         let make = self.node_maker(&config, &descriptor, &consumer)?;
         let directory = self.directory(&config, &consumer, make).await?;
         if config.check.unwrap_or(defaults::CHECK)
-            && let Err(error) = self.check(&service, &descriptor, &directory).await
+            && let Err(error) = self.check(&service, &directory).await
         {
             directory.close().await;
             return Err(error);
@@ -72,7 +68,11 @@ impl Inner {
         let cluster = self.extensions.create::<dyn Cluster>(cluster, &consumer)?;
         let cluster_config = self.cluster_config(&config, &service, &descriptor, &consumer)?;
         let invoker = cluster.join(directory, Arc::new(cluster_config));
-        self.running.lock().references.push(Arc::clone(&invoker));
+        let kept = self.keep(Arc::clone(&invoker), |running| &mut running.references);
+        if let Err(invoker) = kept {
+            invoker.close().await;
+            return Err(NO_MORE_CLIENTS);
+        }
         Ok(Stub::new(invoker, service, descriptor))
     }
 
@@ -96,7 +96,7 @@ impl Inner {
                 if let Some((_, configured)) = configured {
                     options.complete_from(configured);
                 }
-                options
+                *options
             }
         };
         self.config.complete_reference(&mut config);
@@ -105,7 +105,7 @@ impl Inner {
 
     /// The consumer as registries see it, and what its parameters say to protocols and plugins.
     fn consumer_url(&self, config: &ReferenceConfig, descriptor: &ServiceDescriptor) -> Url {
-        let mut url = Url::new("consumer", host::published("0.0.0.0", None))
+        let mut url = Url::new("consumer", host::reachable("0.0.0.0"))
             .with_path(descriptor.interface())
             .with_params(config.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
             .with_params(export::application_params(&self.config.application))
@@ -223,7 +223,6 @@ impl Inner {
     async fn check(
         &self,
         service: &ServiceKey,
-        descriptor: &Arc<ServiceDescriptor>,
         directory: &Arc<dyn Directory>,
     ) -> Result<(), Error> {
         let patience = self
@@ -232,14 +231,18 @@ impl Inner {
             .max_wait_time_for_service_discovery
             .unwrap_or(defaults::MAX_WAIT_TIME_FOR_SERVICE_DISCOVERY);
         let mut availability = directory.availability();
-        let available = availability.wait_for(|available| *available);
-        if tokio::time::timeout(patience, available).await.is_ok() {
-            return Ok(());
+        tokio::select! {
+            _ = availability.wait_for(|available| *available) => return Ok(()),
+            () = tokio::time::sleep(patience) => {}
+            () = self.ending() => return Err(NO_MORE_CLIENTS),
         }
         Err(Error::NoProvider {
             service: service.clone(),
             waited_millis: patience.as_millis(),
-            reason: why_no_provider(service, descriptor, directory),
+            reason: directory.why_unavailable().map_or_else(
+                || "one came just now".to_owned(),
+                |status| status.message().to_owned(),
+            ),
         })
     }
 
@@ -305,13 +308,16 @@ impl NodeMaker {
     }
 }
 
+const NO_MORE_CLIENTS: Error =
+    Error::State("the instance is shutting down; it makes no more clients");
+
 /// The addresses that a reference names itself. `injvm` needs none: its providers are in this instance.
 fn direct_urls(config: &ReferenceConfig, protocol: &str) -> Option<Vec<String>> {
     let urls = config.url.clone().filter(|urls| !urls.is_empty());
     let within = || {
         let alone = config.registry_ids.as_ref().is_none_or(Vec::is_empty);
-        (alone && protocol.eq_ignore_ascii_case("injvm"))
-            .then(|| vec!["injvm://localhost".to_owned()])
+        (alone && protocol.eq_ignore_ascii_case(INJVM))
+            .then(|| vec![format!("{INJVM}://localhost")])
     };
     urls.or_else(within)
 }
@@ -346,29 +352,4 @@ pub(super) fn unknown_method<'n>(
 /// A timeout of zero is none.
 fn bounded(timeout: Duration) -> Option<Duration> {
     (!timeout.is_zero()).then_some(timeout)
-}
-
-/// What a call would be told now.
-fn why_no_provider(
-    service: &ServiceKey,
-    descriptor: &Arc<ServiceDescriptor>,
-    directory: &Arc<dyn Directory>,
-) -> String {
-    if descriptor.methods().is_empty() {
-        return format!("{} has no methods to call", descriptor.interface());
-    }
-    let method = MethodRef::new(Arc::clone(descriptor), 0);
-    let nothing = Payload::encoded(Codec::Protobuf, Default::default());
-    let call = Invocation::new(Arc::new(service.clone()), method, Body::Unary(nothing));
-    match directory.list(&call) {
-        Err(status) => status.message().to_owned(),
-        Ok(_) => {
-            let addresses: Vec<String> = directory
-                .nodes()
-                .iter()
-                .map(|node| node.invoker.url().address())
-                .collect();
-            format!("none of {} can be reached", addresses.join(", "))
-        }
-    }
 }

@@ -1,67 +1,110 @@
 //! The end of an instance, step by step (`docs/spec/config.md` §4.2): no call is lost on the way.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use dubbo_core::{protocol::Protocol, url::Url};
+use futures_util::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Inner, Phase, Running};
+use super::{INJVM, Inner, Phase, Running};
 use crate::config::defaults;
 
 impl Inner {
-    pub(super) async fn shutdown(&self, grace: Duration) {
-        let was_started = self.advance(Phase::Started, Phase::ShuttingDown);
-        if !was_started && !self.advance(Phase::Built, Phase::ShuttingDown) {
-            self.ended().await;
-            return;
+    /// Begins the end, unless it has begun, and waits until it is done.
+    ///
+    /// # Cancel safety
+    ///
+    /// The end goes on when the future is dropped.
+    pub(super) async fn shutdown(self: &Arc<Self>, grace: Duration) {
+        let begins = self.phase.send_if_modified(|phase| {
+            let begins = *phase < Phase::ShuttingDown;
+            if begins {
+                *phase = Phase::ShuttingDown;
+            }
+            begins
+        });
+        if begins {
+            let ending = Ending(Arc::clone(self));
+            let deadline = after(grace);
+            self.last_task
+                .lock()
+                .spawn(async move { ending.0.end(deadline).await });
         }
-        let deadline = Instant::now() + grace;
+        self.ended().await;
+    }
+
+    /// Waits for a shutdown that someone else begins to begin.
+    pub(super) async fn ending(&self) {
+        self.reached(Phase::ShuttingDown).await;
+    }
+
+    /// Waits for a shutdown that someone else begins to be done.
+    pub(super) async fn ended(&self) {
+        self.reached(Phase::Ended).await;
+    }
+
+    async fn reached(&self, phase: Phase) {
+        let mut phases = self.phase.subscribe();
+        // Its sender is in `self`.
+        let _ = phases.wait_for(|now| *now >= phase).await;
+    }
+
+    async fn end(&self, deadline: Instant) {
         let Running {
             exporters,
             registered,
             references,
         } = std::mem::take(&mut *self.running.lock());
-
-        let config = &self.config.shutdown;
-        let notify = config
-            .notify_timeout
-            .unwrap_or(defaults::SHUTDOWN_NOTIFY_TIMEOUT);
-        let told = timeout_at(deadline.min(Instant::now() + notify), async {
-            for (registry, url) in &registered {
-                let registry = &self.registries[*registry];
-                if let Err(error) = registry.plugin.unregister(url).await {
-                    tracing::warn!(%error, "a registry still lists this instance");
-                }
-            }
-            for protocol in self.protocols.values() {
-                protocol.announce_shutdown().await;
-            }
-        });
-        if told.await.is_err() {
-            tracing::warn!("telling registries and consumers took too long; going on without");
-        }
+        self.leave(&registered, deadline).await;
+        self.announce(deadline).await;
         if !exporters.is_empty() {
             self.serve_late_calls(deadline).await;
         }
-        for protocol in self.protocols.values() {
-            let drained = protocol.shutdown(deadline).await;
-            if drained.aborted > 0 {
-                tracing::warn!(
-                    connections = drained.aborted,
-                    "calls were still running and have been cut"
-                );
+        self.drain(deadline).await;
+        join_all(references.iter().map(|reference| reference.close())).await;
+        let patience = deadline.max(after(LAST_WORDS));
+        let closed = join_all(
+            self.registries
+                .iter()
+                .map(|registry| registry.plugin.close()),
+        );
+        if timeout_at(patience, closed).await.is_err() {
+            tracing::warn!("a registry did not close in time");
+        }
+    }
+
+    /// Tells the registries that this instance goes. One that does not answer holds up none of the others.
+    async fn leave(&self, registered: &[(usize, Url)], deadline: Instant) {
+        let patience = deadline.max(after(LAST_WORDS));
+        let left = registered.iter().map(|(registry, url)| async {
+            let registry = &self.registries[*registry];
+            let operation = format!("unregister {}", url.service_key());
+            let left = registry.within(&operation, registry.plugin.unregister(url));
+            match timeout_at(patience, left).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(registry = registry.id, %error, "a registry may still list this instance");
+                }
+                Err(_) => {
+                    tracing::warn!(registry = registry.id, operation, "no time left for it to answer");
+                }
             }
+        });
+        join_all(left).await;
+    }
+
+    /// Tells the consumers that are connected.
+    async fn announce(&self, deadline: Instant) {
+        let notify = self.config.shutdown.notify_timeout;
+        let until = deadline.min(after(notify.unwrap_or(defaults::SHUTDOWN_NOTIFY_TIMEOUT)));
+        let told = join_all(
+            self.protocols
+                .values()
+                .map(|protocol| protocol.announce_shutdown()),
+        );
+        if timeout_at(until, told).await.is_err() {
+            tracing::warn!("telling the consumers took too long; going on without");
         }
-        for reference in references {
-            reference.close().await;
-        }
-        for registry in &self.registries {
-            let _ = timeout_at(
-                deadline.max(Instant::now() + CLOSE),
-                registry.plugin.close(),
-            )
-            .await;
-        }
-        self.phase.send_replace(Phase::Ended);
     }
 
     /// Consumers need a moment to take notice; until they have, their calls are served.
@@ -70,7 +113,7 @@ impl Inner {
         let notice = config
             .consumer_update_wait_time
             .unwrap_or(defaults::SHUTDOWN_CONSUMER_UPDATE_WAIT_TIME);
-        tokio::time::sleep_until(deadline.min(Instant::now() + notice)).await;
+        tokio::time::sleep_until(deadline.min(after(notice))).await;
 
         let step = config
             .step_timeout
@@ -78,23 +121,53 @@ impl Inner {
         let window = config
             .offline_request_window_timeout
             .unwrap_or(defaults::SHUTDOWN_OFFLINE_REQUEST_WINDOW_TIMEOUT);
-        let until = deadline.min(Instant::now() + step);
-        if timeout_at(until, self.activity.idle_for(window))
-            .await
-            .is_err()
-        {
+        let until = deadline.min(after(step));
+        let idle = timeout_at(until, self.activity.idle_for(window)).await;
+        if idle.is_err() {
             tracing::info!(
                 "calls are still coming or running; no new ones are accepted from now on"
             );
         }
     }
 
-    /// Waits for a shutdown that someone else began.
-    pub(super) async fn ended(&self) {
-        let mut phase = self.phase.subscribe();
-        let _ = phase.wait_for(|phase| *phase == Phase::Ended).await;
+    /// Ends all calls. Those that are in flight may make calls within the process until they are done, so that protocol
+    /// comes last.
+    async fn drain(&self, deadline: Instant) {
+        let (within, beyond): (Vec<_>, Vec<_>) =
+            self.protocols.iter().partition(|(name, _)| *name == INJVM);
+        for protocols in [beyond, within] {
+            let drained = protocols.into_iter().map(|(name, protocol)| async move {
+                let protocol: &dyn Protocol = &**protocol;
+                let aborted = protocol.shutdown(deadline).await.aborted;
+                if aborted > 0 {
+                    tracing::warn!(
+                        protocol = name,
+                        connections = aborted,
+                        "calls were still running and have been cut"
+                    );
+                }
+            });
+            join_all(drained).await;
+        }
     }
 }
 
-/// What closing a registry may take when the time has run out already.
-const CLOSE: Duration = Duration::from_millis(500);
+/// An instance on its way out. It has ended when this is dropped, whatever happened.
+struct Ending(Arc<Inner>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.phase.send_replace(Phase::Ended);
+    }
+}
+
+/// The instant `duration` from now, as far away as it may be.
+fn after(duration: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(duration).unwrap_or_else(|| now + FOR_EVER)
+}
+
+/// What leaving a registry may take when the time has run out already: being called in vain costs consumers more.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+const FOR_EVER: Duration = Duration::from_hours(24 * 365);

@@ -27,6 +27,13 @@ settings! {
     }
 }
 
+impl<T: Into<String>> From<T> for ApplicationConfig {
+    /// The application of this name.
+    fn from(name: T) -> Self {
+        Self::new().name(name)
+    }
+}
+
 impl ApplicationConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
         s.unsupported("metadata-service-port");

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, time::Duration};
 use dubbo_core::yaml::{ProblemKind, Section};
 
 use super::{
-    MethodConfig, Serialization, TripleConfig, UNREAD_IN_GO, provider::MAX_COUNT, settings,
+    MethodConfig, Serialization, TripleConfig, UNREAD_IN_GO, provider::read_retries, settings,
 };
 use crate::config::Layered as _;
 
@@ -118,7 +118,7 @@ impl ReferenceConfig {
             registry_ids: s.list("registry-ids"),
             cluster: s.string("cluster"),
             loadbalance: s.string("loadbalance"),
-            retries: s.integer("retries", 0..=MAX_COUNT),
+            retries: read_retries(s),
             group: s.string("group"),
             version: s.string("version"),
             serialization: Serialization::read(s),

@@ -82,8 +82,8 @@ settings! {
         /// `max-server-recv-msg-size`, in bytes, by default 4 MiB: the largest message a server takes. A larger one is
         /// refused before it is read.
         max_server_recv_msg_size: Option<u64>,
-        /// `keep-alive-interval`, by default 10 s: how long a connection may be silent before it is probed. 0 does not
-        /// probe.
+        /// `keep-alive-interval`, by default 10 s: how long a consumer's connection may be silent before it is probed. 0
+        /// does not probe.
         keep_alive_interval: Option<Duration>,
         /// `keep-alive-timeout`, by default 20 s: how long the answer to a probe may take before the connection is given
         /// up.
@@ -93,29 +93,33 @@ settings! {
 
 impl TripleConfig {
     fn read(s: &mut Section<'_, '_>) -> Self {
+        refuse_features(s);
+        let why = "consumers probe their connections; write it under a reference's `protocol_config.triple`";
+        s.no_effect("keep-alive-interval", why);
+        s.no_effect("keep-alive-timeout", why);
         Self {
             max_server_send_msg_size: s.size("max-server-send-msg-size"),
             max_server_recv_msg_size: s.size("max-server-recv-msg-size"),
-            ..Self::read_common(s)
+            ..Self::default()
         }
     }
 
     /// Reads what a client can use.
     pub(super) fn read_client(s: &mut Section<'_, '_>) -> Self {
+        refuse_features(s);
         let why = "it limits a server; write it under `dubbo.protocols`";
         s.no_effect("max-server-send-msg-size", why);
         s.no_effect("max-server-recv-msg-size", why);
-        Self::read_common(s)
-    }
-
-    fn read_common(s: &mut Section<'_, '_>) -> Self {
-        for key in ["http3", "cors", "openapi"] {
-            s.unsupported(key);
-        }
         Self {
             keep_alive_interval: s.duration("keep-alive-interval"),
             keep_alive_timeout: s.duration("keep-alive-timeout"),
             ..Self::default()
         }
+    }
+}
+
+fn refuse_features(s: &mut Section<'_, '_>) {
+    for key in ["http3", "cors", "openapi"] {
+        s.unsupported(key);
     }
 }

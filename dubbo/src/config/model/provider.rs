@@ -95,7 +95,7 @@ impl ServiceConfig {
             version: s.string("version"),
             cluster: s.string("cluster"),
             loadbalance: s.string("loadbalance"),
-            retries: s.integer("retries", 0..=MAX_COUNT),
+            retries: read_retries(s),
             serialization: Serialization::read(s),
             params: s.texts("params"),
             not_register: s.bool("not_register"),
@@ -163,7 +163,7 @@ impl MethodConfig {
     fn read_common(s: &mut Section<'_, '_>) -> Self {
         Self {
             timeout: s.duration("timeout"),
-            retries: s.integer("retries", 0..=MAX_COUNT),
+            retries: read_retries(s),
             loadbalance: s.string("loadbalance"),
             sticky: s.bool("sticky"),
             weight: None,
@@ -197,6 +197,15 @@ impl Serialization {
     }
 }
 
+/// Below zero means what zero means, as in Dubbo Java (`docs/spec/cluster.md` §2.2).
+pub(super) fn read_retries(s: &mut Section<'_, '_>) -> Option<u32> {
+    let text = s.string("retries")?;
+    match text.parse::<i64>() {
+        Ok(below) if below < 0 => Some(0),
+        _ => s.integer("retries", 0..=MAX_COUNT),
+    }
+}
+
 fn refuse_limits(s: &mut Section<'_, '_>) {
     for key in [
         "tps.limit.interval",
@@ -210,4 +219,4 @@ fn refuse_limits(s: &mut Section<'_, '_>) {
 }
 
 /// The largest number that the other implementations can read, too.
-pub(super) const MAX_COUNT: u32 = i32::MAX.unsigned_abs();
+const MAX_COUNT: u32 = i32::MAX.unsigned_abs();

@@ -7,10 +7,10 @@ use super::settings;
 settings! {
     /// `dubbo.shutdown`: how this program ends (`docs/spec/config.md` §1.21, §4.2).
     pub struct ShutdownConfig {
-        /// `timeout`, by default 1 min: how long all of it may take. Unlike in dubbo-go, less than a minute is possible.
+        /// `timeout`, by default 1 min: how long all of it may take when a signal begins it. Unlike in dubbo-go, less than a minute is possible.
         timeout: Option<Duration>,
-        /// `step-timeout`, by default 3 s: how long calls in flight may take to finish, on each side. 0 or a negative
-        /// duration does not wait.
+        /// `step-timeout`, by default 3 s: how long after `consumer-update-wait-time` new calls are still taken, until none
+        /// is in flight and none comes. Calls in flight have until `timeout`. 0 or a negative duration does not wait.
         step_timeout: Option<Duration>,
         /// `notify-timeout`, by default 5 s: how long telling the consumers may take.
         notify_timeout: Option<Duration>,

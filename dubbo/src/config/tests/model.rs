@@ -21,9 +21,7 @@ fn every_key_sets_what_its_builder_method_sets() {
             ProtocolConfig::tri().ip("127.0.0.1").port(20_000).triple(
                 TripleConfig::new()
                     .max_server_send_msg_size(8_000_000)
-                    .max_server_recv_msg_size(16 << 20)
-                    .keep_alive_interval(ms(15_000))
-                    .keep_alive_timeout(ms(5_000)),
+                    .max_server_recv_msg_size(16 << 20),
             ),
         )
         .protocol("inside", ProtocolConfig::new().name("injvm").port(0))
@@ -157,8 +155,6 @@ dubbo:
       triple:
         max-server-send-msg-size: 8mb
         max-server-recv-msg-size: 16mib
-        keep-alive-interval: 15s
-        keep-alive-timeout: 5000
     inside: {name: injvm, port: -1}
   registries:
     local:

@@ -42,7 +42,7 @@ dubbo:
     timeout: 3s
     registry-ids: [lokal]
     references:
-      R: {cluster: failovr, retries: -1, url: 'tri://h'}
+      R: {cluster: failovr, retries: 1s, url: 'tri://h'}
 other: 1
 ";
     let want = r#"
@@ -56,7 +56,7 @@ t.yaml:8:5: dubbo.consumer.chek: unknown key (did you mean `check`?)
 t.yaml:9:5: dubbo.consumer.timeout: unknown key (did you mean `request-timeout`?)
 t.yaml:10:20: dubbo.consumer.registry-ids: no registry has the id `lokal`; there are: local (did you mean `local`?)
 t.yaml:12:20: dubbo.consumer.references.R.cluster: no cluster is called `failovr`; linked: ["failfast", "failover"] (did you mean `failover`?)
-t.yaml:12:38: dubbo.consumer.references.R.retries: expected a whole number from 0 to 2147483647, found `-1`
+t.yaml:12:38: dubbo.consumer.references.R.retries: expected a whole number from 0 to 2147483647, found `1s`
 t.yaml:12:47: dubbo.consumer.references.R.url: `tri://h` has no port
 t.yaml:13:1: other: unknown key; all settings stand below `dubbo`
 "#;
@@ -67,8 +67,9 @@ t.yaml:13:1: other: unknown key; all settings stand below `dubbo`
 fn what_contradicts_itself_is_refused() {
     for (text, want) in [
         (
-            "protocols: {a: {}, b: {port: 50051}, c: {port: 0}, d: {port: 0}}",
-            "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
+            "protocols: {a: {}, b: {port: 50051}, c: {port: 0}, d: {port: -1}, e: {port: 0, ip: 127.0.0.1}}",
+            "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does\n\
+             t.yaml:2:54: dubbo.protocols.d: listens on any free port, as `dubbo.protocols.c` does",
         ),
         (
             "registries: {a: {protocol: memory, namespace: x}, b: {protocol: Memory, namespace: x}, \
@@ -102,7 +103,7 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:56: dubbo.provider.registry-ids: no registry has the id `zk`; there are none",
         ),
         (
-            "provider: {filter: 'default, -audit, -echo, adit', methods: [{retries: 1}, {name: A}, {name: A}]}",
+            "provider: {filter: 'Default, -audit, -echo, adit', methods: [{retries: 1}, {name: A}, {name: A}]}",
             "t.yaml:2:22: dubbo.provider.filter: no filter is called `adit`; linked: [\"audit\", \"echo\"] (did you mean `audit`?)\n\
              t.yaml:2:64: dubbo.provider.methods[0].name: required: the method's name\n\
              t.yaml:2:90: dubbo.provider.methods[2].name: a second entry for the method `A`",
@@ -126,7 +127,7 @@ fn a_key_without_effect_is_accepted_with_a_warning() {
 dubbo:
   cache_file: x
   application: {metadata-type: local}
-  protocols: {tri: {max-server-recv-msg-size: 1mib, triple: {max-server-send-msg-size: 2mib}}}
+  protocols: {tri: {max-server-recv-msg-size: 1mib, triple: {max-server-send-msg-size: 2mib, keep-alive-timeout: 1s}}}
   registries: {a: {protocol: memory, use-as-meta-report: 'false', preferred: false, simplified: true}}
   provider: {adaptive-service: false, tracing-key: x}
   consumer:
@@ -142,6 +143,7 @@ dubbo:
     let want = "
 warning: t.yaml:3:3: dubbo.cache_file: has no effect: dubbo-go does not read it either
 warning: t.yaml:5:21: dubbo.protocols.tri.max-server-recv-msg-size: deprecated, write `triple.max-server-recv-msg-size`
+warning: t.yaml:5:94: dubbo.protocols.tri.triple.keep-alive-timeout: has no effect: consumers probe their connections; write it under a reference's `protocol_config.triple`
 warning: t.yaml:6:85: dubbo.registries.a.simplified: has no effect: dubbo-go does not read it either
 warning: t.yaml:7:39: dubbo.provider.tracing-key: has no effect: dubbo-go does not read it either
 warning: t.yaml:9:5: dubbo.consumer.proxy: has no effect: dubbo-go does not read it either

@@ -1,0 +1,114 @@
+//! What becomes of calls around a shutdown, over a wire.
+
+use std::time::Duration;
+
+use dubbo::{Code, spi::registry::Registry};
+use dubbo_test::soon;
+use tokio::sync::mpsc;
+
+use super::{
+    probe::Probe,
+    rig::{Waiting, consume, desk, greet, load, url_of},
+};
+
+#[tokio::test]
+async fn calls_in_flight_finish_late_ones_are_served_and_later_ones_are_refused_as_not_processed() {
+    let (service, mut calls) = desk();
+    let probe = Probe::new();
+    let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}}, registries: {r: {protocol: probe, address: h}}, \
+                shutdown: {consumer-update-wait-time: 300ms, step-timeout: 0s}}";
+    let provider = load(yaml)
+        .extension::<dyn Registry>("probe", probe.plugin())
+        .provide(service)
+        .build()
+        .expect("valid");
+    provider.start().await.expect("starts");
+    let (held, mut holds) = mpsc::unbounded_channel::<Waiting>();
+    let desk = tokio::spawn(async move {
+        loop {
+            let call = calls.next().await;
+            if call.name == "hold" {
+                held.send(call).expect("the test takes it");
+            } else {
+                call.answer("served");
+            }
+        }
+    });
+    let consumer = consume(&url_of(&provider), "retries: 0, timeout: 1m").await;
+    let greeter = consumer.clone();
+    let in_flight = tokio::spawn(async move { greet(&greeter, "hold").await });
+    let in_flight_at_provider = holds.recv().await.expect("arrives");
+    let mut stream = {
+        let call = consumer.greet_many(super::rig::request("hold"));
+        let (answer, ()) = tokio::join!(call, async {
+            holds.recv().await.expect("arrives").answer("first");
+        });
+        answer.expect("works").into_message()
+    };
+
+    let ending = tokio::spawn({
+        let provider = provider.clone();
+        async move { provider.shutdown(Duration::from_secs(30)).await }
+    });
+    probe.asked_to("unregister").await;
+    assert_eq!(
+        greet(&consumer, "late").await.expect("still served"),
+        "served"
+    );
+
+    // Sooner or later new calls are refused, and certainly have not been processed.
+    let refused = soon("a refusal", async {
+        loop {
+            if let Err(status) = greet(&consumer, "later").await {
+                return status;
+            }
+        }
+    })
+    .await;
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert!(refused.is_not_processed(), "{refused}");
+
+    assert!(!ending.is_finished() && !in_flight.is_finished());
+    let first = stream.message().await.expect("works").expect("one");
+    assert_eq!(first.greeting, "first");
+    assert!(stream.message().await.expect("works").is_none());
+    in_flight_at_provider.answer("done");
+    assert_eq!(
+        in_flight.await.expect("no panic").expect("is answered"),
+        "done"
+    );
+    soon("the end", ending).await.expect("no panic");
+    desk.abort();
+}
+
+#[tokio::test]
+async fn a_handler_that_is_at_work_may_still_call_others() {
+    let next = super::rig::provide("", super::rig::named("next")).await;
+    let (service, mut calls) = desk();
+    // What the handler does is done here, in its place: it calls on while its instance shuts down.
+    let shutdown = ", shutdown: {consumer-update-wait-time: 0, step-timeout: 0}";
+    let middle = super::rig::provide(shutdown, service).await;
+    let on = middle
+        .refer_with(dubbo::config::ReferenceConfig::new().url([url_of(&next)]))
+        .await
+        .expect("refers");
+    let consumer = consume(&url_of(&middle), "retries: 0, timeout: 1m").await;
+    let call = tokio::spawn(async move { greet(&consumer, "through").await });
+    let at_work = calls.next().await;
+    let ending = tokio::spawn({
+        let middle = middle.clone();
+        async move { middle.shutdown(Duration::from_secs(30)).await }
+    });
+    // It has stopped to take connections when this one is refused.
+    let address = url_of(&middle).trim_start_matches("tri://").to_owned();
+    soon("the end of accepting", async {
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let answer = greet(&on, "").await.expect("clients go last");
+    at_work.answer(&answer);
+    assert_eq!(call.await.expect("no panic").expect("is answered"), "next");
+    soon("the end", ending).await.expect("no panic");
+}

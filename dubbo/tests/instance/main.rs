@@ -1,0 +1,22 @@
+//! Instances from the text of their configuration to the wire: what each key does, and how instances begin and end.
+
+mod balance;
+mod discovery;
+mod drain;
+mod filters;
+mod injvm;
+mod keep_alive;
+mod layers;
+mod lifecycle;
+mod limits;
+mod probe;
+mod published;
+mod report;
+mod retries;
+mod rig;
+mod rolling;
+mod routing;
+mod shutdown_keys;
+mod streams;
+mod timeouts;
+mod two_instances;
