@@ -177,6 +177,29 @@ async fn a_call_moves_on_however_many_connections_are_closing() {
     assert_eq!(reply.expect("it found one").message(), "a");
 }
 
+#[tokio::test]
+async fn a_peer_that_leaves_out_every_call_fails_it_in_the_end() {
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let stub = stub(&protocol, server.address(), "").await;
+    let leaving_out = async {
+        loop {
+            let mut connection = server.accept().await;
+            let _request = connection.request().await;
+            connection.insert(&Frame::go_away(0, code::NO_ERROR, "busy"));
+            connection.closed().await;
+        }
+    };
+    let status = tokio::select! {
+        reply = async { soon("an error", greet(&stub, "x")).await } => reply.expect_err("left out"),
+        () = leaving_out => unreachable!("it goes on for ever"),
+    };
+    assert_eq!(
+        (status.code(), status.retry()),
+        (Code::Unavailable, Retry::Safe)
+    );
+    assert!(status.message().contains("busy"), "{status}");
+}
+
 /// Answers `count` requests, and says that it does no more; later ones are left out.
 async fn serve_some(mut connection: ServerConnection, count: u32) {
     let mut last = 0;
@@ -189,14 +212,14 @@ async fn serve_some(mut connection: ServerConnection, count: u32) {
     connection.closed().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_fails_while_connections_come_and_go() {
     let (server, protocol) = (Server::bind().await, TripleProtocol::default());
     let stub = stub(&protocol, server.address(), "").await;
     let serving = async {
         let mut connections = JoinSet::new();
         loop {
-            connections.spawn(serve_some(server.accept().await, 7));
+            connections.spawn(serve_some(server.accept().await, 20));
         }
     };
     let calling = async {
@@ -204,7 +227,7 @@ async fn no_call_fails_while_connections_come_and_go() {
         for _ in 0..4 {
             let stub = stub.clone();
             calls.spawn(async move {
-                for _ in 0..50 {
+                for _ in 0..100 {
                     let reply = greet(&stub, "x").await.expect("no call fails");
                     assert_eq!(reply.message(), "a");
                 }

@@ -103,8 +103,8 @@ impl TripleInvoker {
             return Err(call.place.name(closed));
         };
         let _counted = Counted::one_more(&self.calls);
-        // Each connection may turn out to be closing, and so may the one that comes after them.
-        let mut moves_left = endpoint.size() + 1;
+        // Each connection may turn out to be closing, and so may some of those that come after them.
+        let mut moves_left = endpoint.size() + MOVES_MORE;
         let mut repeats_left = 1;
         loop {
             let connection = endpoint.connection().await;
@@ -144,3 +144,7 @@ fn check_request(invocation: &Invocation) -> Result<(), Status> {
         (Body::Unary(_), true) => Err(Status::internal("it takes a stream of requests")),
     }
 }
+
+/// How often a call follows a peer that replaces its connections faster than it serves them. Moving does no harm, but a
+/// peer that takes connections and leaves out every call must not hold a caller for ever.
+const MOVES_MORE: usize = 4;
