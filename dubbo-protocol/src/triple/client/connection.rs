@@ -28,7 +28,7 @@ use tokio::{
 
 use super::{
     connect::{Connector, Transport},
-    failure::describe,
+    failure::{CLOSED, describe},
     keep_alive::KeepAlive,
     options::ConnectOptions,
     socket::{LastRead, Socket},
@@ -192,9 +192,11 @@ impl Driver {
                 return Poll::Ready(());
             }
             if let Poll::Ready(result) = http2.as_mut().poll(cx) {
-                life.retire(|| match result {
-                    Ok(()) => "the peer closed the connection".to_owned(),
-                    Err(error) => describe(&error),
+                life.retire(|| {
+                    // The GOAWAY before the end, if there was one, says more than the end.
+                    let before = || handle.upgrade()?.failure();
+                    let error = result.err().or_else(before);
+                    error.map_or_else(|| CLOSED.to_owned(), |error| describe(&error))
                 });
                 return Poll::Ready(());
             }

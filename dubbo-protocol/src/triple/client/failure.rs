@@ -124,7 +124,10 @@ pub(super) fn describe(error: &h2::Error) -> String {
         .get_io()
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     {
-        return "the peer closed the connection".to_owned();
+        return CLOSED.to_owned();
     }
     text
 }
+
+/// The end of a connection that nobody explained.
+pub(super) const CLOSED: &str = "the peer closed the connection";
