@@ -92,6 +92,20 @@ fn clippy() -> Result<String, Failure> {
     Ok("no warning in any target with any feature".to_owned())
 }
 
+/// Cargo keeps a report when a crate that was built will not build with a later compiler.
+fn future() -> Result<String, Failure> {
+    let report = cargo(["report", "future-incompatibilities"])
+        .output()
+        .map_err(|e| Failure::new(format!("cargo does not start: {e}"), "look at PATH"))?;
+    if report.status.success() {
+        return Err(Failure::new(
+            String::from_utf8_lossy(&report.stdout),
+            "take a newer version of the crate that is named, or another crate",
+        ));
+    }
+    Ok("every crate that was built goes on building".to_owned())
+}
+
 fn doc() -> Result<String, Failure> {
     process::run(
         cargo(["doc", "--workspace", "--no-deps", "--all-features"])
@@ -158,6 +172,11 @@ const STEPS: &[Step] = &[
         name: "clippy",
         about: "no warning",
         run: clippy,
+    },
+    Step {
+        name: "future",
+        about: "no crate is written for compilers that are going away",
+        run: future,
     },
     Step {
         name: "doc",

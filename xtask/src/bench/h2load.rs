@@ -59,7 +59,9 @@ fn read_report(text: &str, requests: u32) -> Option<f64> {
     let succeeded = format!("{requests} succeeded");
     text.lines().find(|line| line.contains(&succeeded))?;
     let finished = text.lines().find(|line| line.starts_with("finished in"))?;
-    let rate = finished.split(", ").find_map(|part| part.strip_suffix(" req/s"))?;
+    let rate = finished
+        .split(", ")
+        .find_map(|part| part.strip_suffix(" req/s"))?;
     rate.parse().ok()
 }
 
@@ -76,7 +78,13 @@ status codes: 40000 2xx, 0 3xx, 0 4xx, 0 5xx
     #[test]
     fn the_rate_counts_only_when_every_request_succeeded() {
         assert_eq!(read_report(REPORT, 40_000), Some(97_075.43));
-        assert_eq!(read_report(&REPORT.replace("40000 succeeded", "39999 succeeded"), 40_000), None);
+        assert_eq!(
+            read_report(
+                &REPORT.replace("40000 succeeded", "39999 succeeded"),
+                40_000
+            ),
+            None
+        );
         assert_eq!(read_report("", 1), None);
     }
 }

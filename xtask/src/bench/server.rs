@@ -27,9 +27,8 @@ impl Server {
         command: &mut Command,
     ) -> Result<Self, Failure> {
         let by_hand = format!("run it by hand: {command:?}");
-        let not_up = |why: String| {
-            Failure::new(format!("the server `{name}` is not up: {why}"), &*by_hand)
-        };
+        let not_up =
+            |why: String| Failure::new(format!("the server `{name}` is not up: {why}"), &*by_hand);
         let started = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -84,7 +83,12 @@ impl Drop for Server {
 pub(super) fn free_address() -> Result<SocketAddr, Failure> {
     TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
-        .map_err(|e| Failure::new(format!("no port is free: {e}"), "look at the network set-up"))
+        .map_err(|e| {
+            Failure::new(
+                format!("no port is free: {e}"),
+                "look at the network set-up",
+            )
+        })
 }
 
 /// Linux reports processor time in hundredths of a second on every platform we know.

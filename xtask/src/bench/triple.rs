@@ -26,7 +26,10 @@ pub(super) fn run() -> Result<String, Failure> {
 
     let mut figures = Map::new();
     let mut ratios = Map::new();
-    println!("{:<8} {:<12} {:>12} {:>14}", "payload", "server", "requests/s", "CPU us/request");
+    println!(
+        "{:<8} {:<12} {:>12} {:>14}",
+        "payload", "server", "requests/s", "CPU us/request"
+    );
     for size in [5, 128] {
         let measured = measure(&servers, size)?;
         for (server, figure) in servers.iter().zip(&measured) {
@@ -37,10 +40,18 @@ pub(super) fn run() -> Result<String, Failure> {
                 figure.rate,
                 figure.cpu_micros
             );
-            figures.insert(format!("{size}B.{}.requests_per_second", server.name), json!(figure.rate));
-            figures.insert(format!("{size}B.{}.cpu_us_per_request", server.name), json!(figure.cpu_micros));
+            figures.insert(
+                format!("{size}B.{}.requests_per_second", server.name),
+                json!(figure.rate),
+            );
+            figures.insert(
+                format!("{size}B.{}.cpu_us_per_request", server.name),
+                json!(figure.cpu_micros),
+            );
         }
-        let (ours, theirs) = measured.split_first().expect("invariant: ours is the first");
+        let (ours, theirs) = measured
+            .split_first()
+            .expect("invariant: ours is the first");
         for (server, their) in servers.iter().skip(1).zip(theirs) {
             ratios.insert(
                 format!("cpu_per_request.{size}B.vs_{}", server.name),
@@ -57,7 +68,10 @@ pub(super) fn run() -> Result<String, Failure> {
         println!("{key:<36} {ratio:>8}");
     }
     let written = write_report("triple", Value::Object(ratios), Value::Object(figures))?;
-    Ok(format!("{written}; took {:.0} s", watch.elapsed().as_secs_f64()))
+    Ok(format!(
+        "{written}; took {:.0} s",
+        watch.elapsed().as_secs_f64()
+    ))
 }
 
 /// What one server came to.
@@ -127,7 +141,9 @@ fn write_body(size: usize) -> Result<PathBuf, Failure> {
     body.extend_from_slice(&length.to_be_bytes());
     body.append(&mut field);
 
-    let path = process::target_dir().join("bench").join(format!("ping-{size}.bin"));
+    let path = process::target_dir()
+        .join("bench")
+        .join(format!("ping-{size}.bin"));
     std::fs::create_dir_all(path.parent().expect("invariant: it was joined"))
         .and_then(|()| std::fs::write(&path, body))
         .map_err(|e| {
