@@ -121,13 +121,6 @@ pub(crate) fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, String> 
     }
 }
 
-/// The text of a header; empty when there is none, `None` when it is not text.
-pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers
-        .get(name)
-        .map_or(Some(""), |value| std::str::from_utf8(value.as_bytes()).ok())
-}
-
 /// Lower-cases the type and a charset, and puts one space before it (`docs/spec/triple.md` §2.1).
 fn canonical(raw: &str) -> String {
     let (kind, parameters) = raw.split_once(';').unwrap_or((raw, ""));

@@ -3,15 +3,15 @@
 use std::{
     convert::Infallible,
     future::poll_fn,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
 };
 
 use dubbo_core::{
     attachments::Attachments,
     context::ReplyContext,
-    invocation::{Body, Invocation, PayloadStream, Peer, Reply},
+    invocation::{Body, Invocation, PayloadStream, Peer, Reply, RpcResult},
     panics::{catch, guard},
     payload::Payload,
     service::MethodRef,
@@ -23,7 +23,7 @@ use http::{
     request::Parts,
 };
 use hyper::body::Incoming;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
     reply::{Caller, Many, ReplyBody, expired, plain, poll_item, respond},
@@ -42,11 +42,12 @@ pub(super) fn answer(
     peer: &Arc<Peer>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + Send + use<> {
-    let call = Call::of(routes, peer, request);
-    async {
-        Ok(match call {
+    let mut call = Call::of(routes, peer, request);
+    // A task is made of this future, and moved several times on the way: the call is in it once and stays where it is.
+    async move {
+        Ok(match &mut call {
             Ok(call) => call.run().await,
-            Err(refusal) => *refusal,
+            Err(refusal) => std::mem::take(&mut **refusal),
         })
     }
 }
@@ -57,7 +58,8 @@ struct Call {
     route: Arc<Route>,
     peer: Arc<Peer>,
     headers: HeaderMap,
-    messages: Messages<Incoming>,
+    /// Until they are taken.
+    messages: Option<Messages<Incoming>>,
 }
 
 impl Call {
@@ -75,14 +77,9 @@ impl Call {
             content: content.unwrap_or(GrpcContent::Bare),
             peer: PeerKind::of(&head.headers),
         };
-        let asked = if content.is_some() {
-            Asked::of(routes, &head)
-        } else {
-            Err(Status::unimplemented(format!(
-                "messages of content type {:?} are not served here; use one of {}",
-                head.headers.get(CONTENT_TYPE),
-                GrpcContent::LIST
-            )))
+        let asked = match content {
+            Some(_) => Asked::of(routes, &head),
+            None => Err(unknown_form(&head.headers)),
         };
         let asked =
             asked.map_err(|status| Box::new(caller.failed(&status, &ReplyContext::default())))?;
@@ -98,49 +95,42 @@ impl Call {
             route: asked.route,
             peer: Arc::clone(peer),
             headers: head.headers,
-            messages: Messages::new(body, decoder, caller.content.codec()),
+            messages: Some(Messages::new(body, decoder, caller.content.codec())),
         })
     }
 
-    async fn run(self) -> Response<ReplyBody> {
-        let Self {
-            answer,
-            route,
-            peer,
-            headers,
-            mut messages,
-        } = self;
-        let work = async {
-            let body = if answer.method.kind().streams_requests() {
-                Body::Stream(PayloadStream::new(messages))
-            } else {
-                Body::Unary(messages.only().await?)
-            };
-            let method = answer.method.clone();
-            let mut invocation = Invocation::new(Arc::clone(&route.key), method, body);
-            invocation.attachments = Attachments::from_headers(headers);
+    async fn run(&mut self) -> Response<ReplyBody> {
+        let answered = match self.invoke().await {
+            Ok(reply) => self.answer.with(reply),
+            Err(status) => Err(status),
+        };
+        answered.unwrap_or_else(|status| self.answer.caller.failed(&status, &self.answer.reply))
+    }
+
+    async fn invoke(&mut self) -> RpcResult {
+        let answer = &self.answer;
+        let mut late = None;
+        let streamed = self
+            .messages
+            .take_if(|_| answer.method.kind().streams_requests());
+        let body = match (streamed, &mut self.messages) {
+            (Some(messages), _) => Body::Stream(PayloadStream::new(messages)),
+            (None, Some(messages)) => {
+                Body::Unary(answer.in_time(&mut late, messages.only()).await?)
+            }
+            (None, None) => return Err(Status::internal("the request was read already")),
+        };
+        let call = catch(|| {
+            let service = Arc::clone(&self.route.key);
+            let mut invocation = Invocation::new(service, answer.method.clone(), body);
+            invocation.attachments = Attachments::from_headers(std::mem::take(&mut self.headers));
             invocation.deadline = answer.deadline;
-            invocation.peer = Some(peer);
+            invocation.peer = Some(Arc::clone(&self.peer));
             invocation.reply = Some(answer.reply.clone());
             // The handler may panic before it has given a future, too.
-            let call = catch(|| route.invoker.invoke(invocation))?;
-            guard(call).await
-        };
-        let mut work = pin!(work);
-        let mut late = pin!(answer.deadline.map(sleep_until));
-        let answered = poll_fn(|cx| {
-            let outcome = match (work.as_mut().poll(cx), late.as_mut().as_pin_mut()) {
-                (Poll::Ready(outcome), _) => outcome,
-                (Poll::Pending, None) => return Poll::Pending,
-                (Poll::Pending, Some(late)) => {
-                    ready!(late.poll(cx));
-                    Err(expired(&answer.method))
-                }
-            };
-            Poll::Ready(outcome.and_then(|reply| answer.with(reply, cx)))
-        })
-        .await;
-        answered.unwrap_or_else(|status| answer.caller.failed(&status, &answer.reply))
+            self.route.invoker.invoke(invocation)
+        })?;
+        answer.in_time(&mut late, guard(call)).await
     }
 }
 
@@ -180,11 +170,30 @@ struct Answer {
 }
 
 impl Answer {
-    fn with(&self, reply: Reply, cx: &mut Context<'_>) -> Result<Response<ReplyBody>, Status> {
+    /// Does `work`, unless the caller's deadline is sooner. `late` is the timer, once there has to be one.
+    async fn in_time<T>(
+        &self,
+        late: &mut Option<Pin<Box<Sleep>>>,
+        work: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, Status> {
+        let mut work = pin!(work);
+        poll_fn(|cx| match (work.as_mut().poll(cx), self.deadline) {
+            (Poll::Ready(done), _) => Poll::Ready(done),
+            (Poll::Pending, None) => Poll::Pending,
+            (Poll::Pending, Some(at)) => {
+                let late = late.get_or_insert_with(|| Box::pin(sleep_until(at)));
+                ready!(late.as_mut().poll(cx));
+                Poll::Ready(Err(expired(&self.method)))
+            }
+        })
+        .await
+    }
+
+    fn with(&self, reply: Reply) -> Result<Response<ReplyBody>, Status> {
         match reply.body {
             Body::Unary(payload) => self.one(&payload, &reply.headers, &reply.trailers),
             Body::Stream(stream) if self.method.kind().streams_responses() => {
-                self.many(stream, &reply.headers, reply.trailers, cx)
+                self.many(stream, &reply.headers, reply.trailers)
             }
             Body::Stream(_) => Err(Status::internal(format!(
                 "{:?} answers with one message, and was given a stream to answer with",
@@ -214,9 +223,10 @@ impl Answer {
         mut stream: PayloadStream,
         headers: &Attachments,
         trailers: Attachments,
-        cx: &mut Context<'_>,
     ) -> Result<Response<ReplyBody>, Status> {
-        let next = match poll_item(&mut stream, cx) {
+        // Nobody needs to be woken: the body is polled right after its headers are sent.
+        let mut now = Context::from_waker(Waker::noop());
+        let next = match poll_item(&mut stream, &mut now) {
             Poll::Ready(item) => Some(item),
             Poll::Pending => None,
         };
@@ -251,6 +261,16 @@ fn deadline(headers: &HeaderMap, method: &MethodRef) -> Result<Option<Instant>, 
     }
     // Beyond what a clock can tell is for ever.
     Ok(Instant::now().checked_add(remaining))
+}
+
+/// A gRPC call whose messages nobody here can read.
+fn unknown_form(headers: &HeaderMap) -> Status {
+    let content = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    Status::unimplemented(format!(
+        "messages of content type {:?} are not served here; use one of {}",
+        String::from_utf8_lossy(content.unwrap_or_default()),
+        GrpcContent::LIST
+    ))
 }
 
 /// Turns away what is no gRPC call.

@@ -103,8 +103,10 @@ pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Repl
 }
 
 /// What is sent after the headers.
+#[derive(Default)]
 pub(super) enum ReplyBody {
     /// Nothing.
+    #[default]
     Empty,
     /// As many messages as the handler has, then trailers.
     Many(Box<Many>),

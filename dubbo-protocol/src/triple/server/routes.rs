@@ -9,10 +9,10 @@ use dubbo_core::{
     status::Status,
     url::Url,
 };
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderName, Uri};
 
 use crate::triple::{
-    headers::{TRI_SERVICE_GROUP, TRI_SERVICE_VERSION, text},
+    headers::{TRI_SERVICE_GROUP, TRI_SERVICE_VERSION},
     limits::Limits,
 };
 
@@ -153,9 +153,16 @@ impl Route {
 
     fn matches(&self, headers: &HeaderMap) -> bool {
         self.built_in
-            || (text(headers, &TRI_SERVICE_GROUP) == Some(self.key.group().unwrap_or_default())
-                && text(headers, &TRI_SERVICE_VERSION)
-                    == Some(self.key.version().unwrap_or_default()))
+            || (says(headers, &TRI_SERVICE_GROUP, self.key.group())
+                && says(headers, &TRI_SERVICE_VERSION, self.key.version()))
+    }
+}
+
+/// Whether a header has the value; an empty one is none.
+fn says(headers: &HeaderMap, name: &HeaderName, want: Option<&str>) -> bool {
+    match (headers.get(name), want) {
+        (None, want) => want.is_none(),
+        (Some(value), want) => value.as_bytes() == want.unwrap_or_default().as_bytes(),
     }
 }
 
@@ -215,7 +222,7 @@ const LISTED: usize = 8;
 #[cfg(test)]
 mod tests {
     use dubbo_core::service::{CallKind, MethodDescriptor};
-    use http::{HeaderName, HeaderValue};
+    use http::HeaderValue;
 
     use super::*;
 
