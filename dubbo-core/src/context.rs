@@ -72,11 +72,12 @@ struct State {
 }
 
 impl ReplyContext {
-    /// Adds a response header. Headers go out with the first message.
+    /// Adds a response header. The headers of a single response go out with it; those of a stream when the handler
+    /// returns, and with the first message if that is ready by then.
     ///
     /// # Errors
     ///
-    /// [`HeadersSent`] when the first message has gone out already.
+    /// [`HeadersSent`] when they have gone out already.
     pub fn header(
         &self,
         name: impl Into<std::borrow::Cow<'static, str>>,
@@ -112,10 +113,10 @@ impl ReplyContext {
     }
 }
 
-/// A response header came too late: the first message has gone out.
+/// A response header came too late: the headers have gone out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "response headers have been sent already; set them before the first message, or send a trailer"
+    "response headers have been sent already; set them before the handler returns, or send a trailer"
 )]
 pub struct HeadersSent(());
 
