@@ -199,6 +199,7 @@ fn complete_services(
             provided.service.descriptor().interface(),
         ];
         let mut name = names[0].to_owned();
+        let mut same = 1;
         if let Some((entry, configured)) = config.provider.find(names) {
             entry.clone_into(&mut name);
             provided.config.complete_from(configured);
@@ -211,8 +212,10 @@ fn complete_services(
         }
         let interface = descriptor.interface().to_owned();
         provided.config.interface.get_or_insert(interface);
+        let base = name.clone();
         while complete.contains_key(&name) {
-            name.push('\'');
+            same += 1;
+            name = format!("{base} ({same})");
         }
         complete.insert(name, provided.config.clone());
         config.complete_service(&mut provided.config);

@@ -27,14 +27,13 @@ impl NamedRegistry {
         operation: &str,
         request: impl Future<Output = Result<T, RegistryError>>,
     ) -> Result<T, RegistryError> {
-        match tokio::time::timeout(self.timeout, request).await {
-            Ok(result) => result,
-            Err(_) => Err(RegistryError::new(
-                operation,
-                self.plugin.url().to_string(),
-                format!("no answer within {} ms", self.timeout.as_millis()),
-            )),
-        }
+        let answer = tokio::time::timeout(self.timeout, request).await;
+        answer.unwrap_or_else(|_| {
+            let url = self.plugin.url();
+            let address = format!("{}://{}", url.protocol(), url.address());
+            let reason = format!("no answer within {} ms", self.timeout.as_millis());
+            Err(RegistryError::new(operation, address, reason))
+        })
     }
 }
 

@@ -50,17 +50,18 @@ impl Inner {
     }
 
     async fn end(&self, deadline: Instant) {
-        let Running {
-            exporters,
-            registered,
-            references,
-        } = std::mem::take(&mut *self.running.lock());
+        let (registered, serves) = {
+            let mut running = self.running.lock();
+            let registered = std::mem::take(&mut running.registered);
+            (registered, !running.exporters.is_empty())
+        };
         self.leave(&registered, deadline).await;
         self.announce(deadline).await;
-        if !exporters.is_empty() {
+        if serves {
             self.serve_late_calls(deadline).await;
         }
         self.drain(deadline).await;
+        let Running { references, .. } = std::mem::take(&mut *self.running.lock());
         join_all(references.iter().map(|reference| reference.close())).await;
         let patience = deadline.max(after(LAST_WORDS));
         let closed = join_all(

@@ -10,7 +10,8 @@ use super::{
     rig::{greet, load, named, reference, request},
 };
 
-const REGISTRY: &str = "registries: {r: {protocol: probe, address: here, timeout: 40ms}}";
+const REGISTRY: &str =
+    "registries: {r: {protocol: probe, address: here, timeout: 40ms, username: u, password: hush}}";
 
 fn with(probe: &Probe, sections: &str) -> InstanceBuilder {
     let separator = if sections.is_empty() { "" } else { ", " };
@@ -179,6 +180,7 @@ async fn a_registry_has_its_timeout_and_its_refusals_are_told() {
         for part in [operation, "probe://here", why] {
             assert!(text.contains(part), "{part} is not in: {text}");
         }
+        assert!(!text.contains("hush"), "a password is in: {text}");
     }
 }
 

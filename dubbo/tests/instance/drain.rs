@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use dubbo::{Code, spi::registry::Registry};
-use dubbo_test::soon;
+use dubbo_test::{
+    peer::h2::{Client, envelope, kind},
+    soon,
+};
 use tokio::sync::mpsc;
 
 use super::{
@@ -16,7 +19,7 @@ async fn calls_in_flight_finish_late_ones_are_served_and_later_ones_are_refused_
     let (service, mut calls) = desk();
     let probe = Probe::new();
     let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}}, registries: {r: {protocol: probe, address: h}}, \
-                shutdown: {consumer-update-wait-time: 300ms, step-timeout: 0s}}";
+                shutdown: {consumer-update-wait-time: 1s, step-timeout: 0s}}";
     let provider = load(yaml)
         .extension::<dyn Registry>("probe", probe.plugin())
         .provide(service)
@@ -80,6 +83,60 @@ async fn calls_in_flight_finish_late_ones_are_served_and_later_ones_are_refused_
     soon("the end", ending).await.expect("no panic");
     desk.abort();
 }
+
+#[tokio::test]
+async fn whoever_watches_the_health_of_a_service_hears_of_its_end_first() {
+    let (service, mut calls) = desk();
+    let probe = Probe::new();
+    let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}}, registries: {r: {protocol: probe, address: h}}, \
+                provider: {group: g}, \
+                shutdown: {consumer-update-wait-time: 0, offline-request-window-timeout: 0, step-timeout: 20s}}";
+    let provider = load(yaml)
+        .extension::<dyn Registry>("probe", probe.plugin())
+        .provide(service)
+        .build()
+        .expect("valid");
+    provider.start().await.expect("starts");
+    let consumer = consume(&url_of(&provider), "group: g, retries: 0, timeout: 1m").await;
+    let greeter = consumer.clone();
+    let in_flight = tokio::spawn(async move { greet(&greeter, "first").await });
+    let first = calls.next().await;
+    let exported = provider.exported();
+    let address = exported[0].address().parse().expect("an address");
+    let mut client = Client::connect(address).await;
+    let headers = [("content-type", "application/grpc"), ("te", "trailers")];
+    let mut watch = client.post("/grpc.health.v1.Health/Watch", &headers).await;
+    watch.data(envelope(b"\x0a\x0fg/greet.Greeter"), true);
+    watch.response().await;
+    assert_eq!(watch.next_data().await, Some(envelope(SERVING)));
+
+    let ending = tokio::spawn({
+        let provider = provider.clone();
+        async move { provider.shutdown(Duration::from_secs(30)).await }
+    });
+    assert_eq!(watch.next_data().await, Some(envelope(NOT_SERVING)));
+    assert!(
+        probe.providers().await.is_empty(),
+        "the registry is told before"
+    );
+    // New calls are taken for as long as there is one in flight.
+    let (late, ()) = tokio::join!(greet(&consumer, "late"), async {
+        calls.next().await.answer("served");
+    });
+    assert_eq!(late.expect("still served"), "served");
+    first.answer("done");
+    let answer = in_flight.await.expect("no panic");
+    assert_eq!(answer.expect("is answered"), "done");
+    client
+        .frame("GOAWAY", |frame| frame.kind == kind::GOAWAY)
+        .await;
+    drop((watch, client));
+    soon("the end", ending).await.expect("no panic");
+}
+
+/// `HealthCheckResponse`, `status: 1` and `status: 2`.
+const SERVING: &[u8] = b"\x08\x01";
+const NOT_SERVING: &[u8] = b"\x08\x02";
 
 #[tokio::test]
 async fn a_handler_that_is_at_work_may_still_call_others() {

@@ -25,16 +25,27 @@ async fn registered(builder: InstanceBuilder) -> Url {
     probe.asked("register").remove(0)
 }
 
-/// A directory of this test's own, with these files in it.
-fn directory(test: &str, files: &[(&str, &str)]) -> PathBuf {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
-    // What an earlier run left must not count.
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).expect("can be made");
-    for (name, text) in files {
-        fs::write(directory.join(name), text).expect("can be written");
+/// A directory of this test's own. It goes with this value.
+struct Directory(PathBuf);
+
+impl Directory {
+    /// With these files in it.
+    fn with(test: &str, files: &[(&str, &str)]) -> Self {
+        let name = format!("{test}-{}", std::process::id());
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&directory).expect("can be made");
+        for (name, text) in files {
+            fs::write(directory.join(name), text).expect("can be written");
+        }
+        Self(directory)
     }
-    directory
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // It is among what is built; what stays there does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 const BASE: &str = "
@@ -54,14 +65,14 @@ dubbo:
 
 #[tokio::test]
 async fn each_layer_wins_over_the_weaker_ones_key_by_key() {
-    let directory = directory("layers", &[("dubbo.yaml", BASE), ("dubbo-prod.yaml", PROD)]);
+    let directory = Directory::with("layers", &[("dubbo.yaml", BASE), ("dubbo-prod.yaml", PROD)]);
     let environment = [
         ("DUBBO_APPLICATION_MODULE", "environment"),
         ("DUBBO_APPLICATION_ORGANIZATION", "environment"),
         ("DUBBO_PROVIDER_SERVICES_ANSWERING_WEIGHT", "3"),
     ];
     let options = LoadOptions::path("dubbo.yaml")
-        .directory(&directory)
+        .directory(&directory.0)
         .environment(environment.into_iter().collect());
     let builder = Instance::load_with(&options)
         .expect("it is there")
@@ -90,7 +101,7 @@ async fn the_profile_may_come_from_the_environment_and_may_be_missing() {
         ("dubbo-prod.yml", PROD),
         ("dubbo-other.yaml", &other),
     ];
-    let directory = directory("profiles", &files);
+    let directory = Directory::with("profiles", &files);
     for (active, want) in [
         (None, "profile"),
         (Some("other"), "other"),
@@ -99,7 +110,7 @@ async fn the_profile_may_come_from_the_environment_and_may_be_missing() {
     ] {
         let environment = active.map(|active| ("DUBBO_PROFILES_ACTIVE", active));
         let options = LoadOptions::search()
-            .directory(&directory)
+            .directory(&directory.0)
             .environment(environment.into_iter().collect());
         let url = registered(Instance::load_with(&options).expect("it is there")).await;
         assert_eq!(url.param("owner"), Some(want), "{active:?}");
@@ -162,7 +173,8 @@ fn a_file_that_is_not_there_is_named() {
             .starts_with("/nowhere/dubbo.yaml: cannot be read: "),
         "{error}"
     );
-    let options = LoadOptions::search().directory(directory("nothing", &[]));
+    let directory = Directory::with("nothing", &[]);
+    let options = LoadOptions::search().directory(&directory.0);
     let error = Instance::load_with(&options)
         .expect_err("not there")
         .to_string();

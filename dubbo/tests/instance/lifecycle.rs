@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::{
     probe::{Behaviour, Probe},
-    rig::{consume, desk, greet, load, named, reference, url_of},
+    rig::{consume, desk, free_again, greet, load, named, reference, url_of},
 };
 
 const LOCAL: &str = "protocols: {tri: {ip: 127.0.0.1, port: 0}}";
@@ -76,9 +76,7 @@ async fn a_start_that_fails_half_way_takes_back_what_it_did() {
         "{error}"
     );
     assert!(instance.exported().is_empty() && probe.asked("register").is_empty());
-    TcpListener::bind(free_at)
-        .await
-        .expect("the first port is free again");
+    free_again(free_at).await;
 }
 
 #[tokio::test]
@@ -253,7 +251,5 @@ async fn a_start_that_is_overtaken_by_the_end_leaves_nothing_behind() {
     let (started, address) = tokio::join!(instance.start(), ends);
     started.expect_err("it was shut down");
     assert!(instance.exported().is_empty() && probe.providers().await.is_empty());
-    TcpListener::bind(address)
-        .await
-        .expect("the port is free again");
+    free_again(address.as_str()).await;
 }

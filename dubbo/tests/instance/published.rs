@@ -187,7 +187,7 @@ async fn ids_choose_protocols_and_registries() {
         let yaml = format!(
             "dubbo: {{registries: {{a: {{protocol: one, address: h}}, b: {{protocol: two, address: h}}, \
              off: {{protocol: one, address: N/A}}}}, \
-             protocols: {{x: {{ip: 127.0.0.1, port: 0}}, y: {{ip: 127.0.0.2, port: -1}}}}, \
+             protocols: {{x: {{ip: 127.0.0.1, port: 0}}, y: {{ip: localhost, port: -1}}}}, \
              provider: {{services: {{greet.Greeter: {{{options}}}}}}}}}"
         );
         let instance = load(&yaml)

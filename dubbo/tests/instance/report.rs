@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 
 use super::{
     probe::Probe,
-    rig::{load, load_in, named},
+    rig::{free_again, load, load_in, named},
 };
 
 /// What building says, one problem a line.
@@ -70,9 +70,7 @@ dubbo.yaml:25:14: dubbo.shutdown.timeout: `${NOPE}` is neither a key nor an envi
 "#;
     assert_eq!(report(builder), want.trim().lines().collect::<Vec<_>>());
     assert!(probe.made().is_empty(), "no registry was made");
-    TcpListener::bind(("127.0.0.1", port))
-        .await
-        .expect("the port is still free");
+    free_again(("127.0.0.1", port)).await;
 }
 
 #[tokio::test]
@@ -91,7 +89,7 @@ async fn what_is_wrong_in_code_is_told_as_well() {
 
     let builder = load("dubbo: {}").provide(named("x")).provide(named("y"));
     let want = [
-        "code: dubbo.provider.services.Answering': serves `greet.Greeter`, as `dubbo.provider.services.Answering` does",
+        "code: dubbo.provider.services.Answering (2): serves `greet.Greeter`, as `dubbo.provider.services.Answering` does",
     ];
     assert_eq!(report(builder), want);
 }

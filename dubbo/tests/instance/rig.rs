@@ -5,7 +5,10 @@ use dubbo::{
     config::{Environment, LoadOptions},
 };
 use examples::greet::{GreetRequest, GreetResponse, Greeter, GreeterClient, GreeterServer};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    net::{TcpListener, ToSocketAddrs},
+    sync::{mpsc, oneshot},
+};
 
 /// An instance of this configuration, in an empty environment.
 pub(crate) fn load(yaml: &str) -> InstanceBuilder {
@@ -189,4 +192,14 @@ impl Greeter for Desk {
     ) -> Result<Response<Streaming<GreetResponse>>, Status> {
         Err(Status::unimplemented("no test calls it"))
     }
+}
+
+/// Waits until nobody listens at `address`. Another test may have got the port meanwhile, but not for long.
+pub(crate) async fn free_again(address: impl ToSocketAddrs + Copy) {
+    dubbo_test::soon("a free port", async {
+        while TcpListener::bind(address).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }

@@ -45,11 +45,11 @@ settings! {
         group: Option<String>,
         /// `version`, by default that of the application.
         version: Option<String>,
-        /// `cluster`: a hint for consumers that set none.
+        /// `cluster`: published, as a hint for consumers of other implementations that set none.
         cluster: Option<String>,
-        /// `loadbalance`: a hint for consumers that set none.
+        /// `loadbalance`: published as such a hint, too.
         loadbalance: Option<String>,
-        /// `retries`: attempts after the first; a hint for consumers that set none.
+        /// `retries`: attempts after the first; published as such a hint, too.
         retries: Option<u32>,
         /// `serialization`, by default protobuf.
         serialization: Option<Serialization>,
@@ -110,12 +110,12 @@ impl ServiceConfig {
 settings! {
     /// One item of `methods`: what is different for one method of a service or a reference.
     pub struct MethodConfig {
-        /// `timeout`: how long one attempt may take; a provider's value is a hint for consumers that set none. 0 means no
-        /// limit.
+        /// `timeout`: how long one attempt may take. 0 means no limit. A provider's value is published, as a hint for
+        /// consumers of other implementations that set none.
         timeout: Option<Duration>,
-        /// `retries`: attempts after the first; a provider's value is a hint.
+        /// `retries`: attempts after the first; a provider's value is such a hint, too.
         retries: Option<u32>,
-        /// `loadbalance`; a provider's value is a hint.
+        /// `loadbalance`; a provider's value is such a hint, too.
         loadbalance: Option<String>,
         /// `sticky`, by default false: stay with the provider of the last call for as long as it is there.
         sticky: Option<bool>,
