@@ -156,16 +156,45 @@ async fn a_handler_that_is_at_work_may_still_call_others() {
         let middle = middle.clone();
         async move { middle.shutdown(Duration::from_secs(30)).await }
     });
-    // It has stopped to take connections when this one is refused.
-    let address = url_of(&middle).trim_start_matches("tri://").to_owned();
-    soon("the end of accepting", async {
-        while tokio::net::TcpStream::connect(&address).await.is_ok() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    // It takes no more connections once its port is free.
+    let address = url_of(&middle).replace("tri://", "");
+    super::rig::free_again(address.as_str()).await;
     let answer = greet(&on, "").await.expect("clients go last");
     at_work.answer(&answer);
     assert_eq!(call.await.expect("no panic").expect("is answered"), "next");
+    soon("the end", ending).await.expect("no panic");
+}
+
+#[tokio::test]
+async fn a_handler_that_is_at_work_may_still_call_its_own_process() {
+    let (service, mut calls) = desk();
+    let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}, local: {name: injvm}}, \
+                provider: {services: {Desk: {protocol-ids: tri}, Answering: {protocol-ids: local, group: inside}}}, \
+                consumer: {references: {greet.Greeter: {protocol: injvm, group: inside}}}, \
+                shutdown: {consumer-update-wait-time: 0, step-timeout: 0}}";
+    let instance = load(yaml)
+        .provide(service)
+        .provide(super::rig::named("inside"))
+        .build()
+        .expect("valid");
+    instance.start().await.expect("starts");
+    let inside = instance.refer().await.expect("refers");
+    let exported = instance.exported();
+    let over_tcp = exported.iter().find(|url| url.protocol() == "tri");
+    let address = over_tcp.expect("is exported").address();
+    let consumer = consume(&format!("tri://{address}"), "retries: 0, timeout: 1m").await;
+    let call = tokio::spawn(async move { greet(&consumer, "through").await });
+    let at_work = calls.next().await;
+    let ending = tokio::spawn({
+        let instance = instance.clone();
+        async move { instance.shutdown(Duration::from_secs(30)).await }
+    });
+    super::rig::free_again(address.as_str()).await;
+    let answer = greet(&inside, "").await.expect("this protocol goes last");
+    at_work.answer(&answer);
+    assert_eq!(
+        call.await.expect("no panic").expect("is answered"),
+        "inside"
+    );
     soon("the end", ending).await.expect("no panic");
 }
