@@ -54,8 +54,11 @@ impl Availability {
 
 impl Shared {
     async fn run(self: Arc<Self>) {
+        // Whoever has just begun to watch waits for a connection that is being made.
+        let mut wait = LOOK_FIRST;
         loop {
-            sleep(LOOK_EVERY).await;
+            sleep(wait).await;
+            wait = (wait * 2).min(LOOK_EVERY);
             self.look();
             let mut looking = self.looking.lock();
             if self.sender.receiver_count() == 0 {
@@ -77,6 +80,7 @@ pub(super) fn any_available(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| node.invoker.is_available())
 }
 
+const LOOK_FIRST: Duration = Duration::from_millis(1);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
