@@ -54,11 +54,14 @@ impl Attachments {
 
     /// The first text under `name`, in any case; `None` for binary values and for bytes that are not UTF-8.
     pub fn get(&self, name: &str) -> Option<&str> {
-        let own = self.own.iter().find_map(|(key, value)| match value {
-            AttachmentValue::Text(text) if key.eq_ignore_ascii_case(name) => Some(text.as_ref()),
-            _ => None,
-        });
-        own.or_else(|| std::str::from_utf8(self.wire_values(name)?.iter().next()?.as_bytes()).ok())
+        self.wire_texts(name).next().or_else(|| {
+            self.own.iter().find_map(|(key, value)| match value {
+                AttachmentValue::Text(text) if key.eq_ignore_ascii_case(name) => {
+                    Some(text.as_ref())
+                }
+                _ => None,
+            })
+        })
     }
 
     /// Every text under `name`, in order.
@@ -71,12 +74,7 @@ impl Attachments {
                 AttachmentValue::Text(text) => Some(text.as_ref()),
                 AttachmentValue::Binary(_) => None,
             });
-        let wire = self
-            .wire_values(name)
-            .into_iter()
-            .flatten()
-            .filter_map(|value| std::str::from_utf8(value.as_bytes()).ok());
-        own.chain(wire)
+        self.wire_texts(name).chain(own)
     }
 
     /// The first bytes under `name`; the `-bin` that Triple adds to the name is not part of it.
@@ -161,7 +159,7 @@ impl Attachments {
         self.own.is_empty() && self.wire_iter().next().is_none()
     }
 
-    /// Every name and value: what was set here first, then what came from the wire.
+    /// Every name and value: what came from the wire first, then what was added here.
     ///
     /// Wire values that are neither UTF-8 nor base64 under a `-bin` name are given as raw bytes.
     pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, AttachmentValue)> + '_ {
@@ -177,7 +175,7 @@ impl Attachments {
                 None => (Cow::Borrowed(name), value),
             }
         });
-        own.chain(wire)
+        wire.chain(own)
     }
 
     /// Writes everything to `headers` under Triple's rules; reserved names are left out.
@@ -186,6 +184,9 @@ impl Attachments {
     ///
     /// A name or value that HTTP cannot carry.
     pub fn write_to(&self, headers: &mut HeaderMap) -> Result<(), AttachmentError> {
+        for (name, value) in self.wire_iter() {
+            headers.append(name.clone(), value.clone());
+        }
         for (name, value) in &self.own {
             if is_reserved(name) {
                 tracing::warn!(name = %name, "attachment left out: the name belongs to the protocol");
@@ -207,9 +208,6 @@ impl Attachments {
             let value = value.map_err(|_| AttachmentError::Value(name.to_string()))?;
             headers.append(name, value);
         }
-        for (name, value) in self.wire_iter() {
-            headers.append(name.clone(), value.clone());
-        }
         Ok(())
     }
 
@@ -223,6 +221,11 @@ impl Attachments {
     fn wire_values(&self, name: &str) -> Option<GetAll<'_, HeaderValue>> {
         let headers = self.wire.as_ref().filter(|_| !is_reserved(name))?;
         Some(headers.get_all(name))
+    }
+
+    fn wire_texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.wire_values(name).into_iter().flatten();
+        values.filter_map(|value| std::str::from_utf8(value.as_bytes()).ok())
     }
 
     fn has_on_wire(&self, name: &str) -> bool {
@@ -382,8 +385,8 @@ mod tests {
     fn lookup_ignores_case_and_repeated_values_keep_their_order() {
         let mut all = received(&[("multi", "b"), ("multi", "c")]);
         all.append("Multi", "a");
-        assert_eq!(all.all("MULTI").collect::<Vec<_>>(), ["a", "b", "c"]);
-        assert_eq!(all.get("multi"), Some("a"));
+        assert_eq!(all.all("MULTI").collect::<Vec<_>>(), ["b", "c", "a"]);
+        assert_eq!(all.get("multi"), Some("b"));
         all.insert("multi", "d");
         assert_eq!(all.all("multi").collect::<Vec<_>>(), ["d"]);
         assert!(all.remove("mULTI") && all.is_empty());

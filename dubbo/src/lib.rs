@@ -38,6 +38,8 @@ pub use dubbo_core::{
     url::Url,
 };
 pub use error::Error;
+/// What streams of messages are: the trait that the whole ecosystem shares.
+pub use futures_core::Stream;
 pub use instance::{Instance, InstanceBuilder};
 
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.

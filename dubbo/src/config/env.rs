@@ -209,8 +209,7 @@ fn at(name: &str) -> Location {
 const PREFIX: &str = "DUBBO_";
 
 /// The variables that are read elsewhere.
-const KNOWN: [&str; 5] = [
-    "DUBBO_CI_CACHE",
+const KNOWN: [&str; 4] = [
     "DUBBO_CONFIG_PATH",
     "DUBBO_GO_CONFIG_PATH",
     "DUBBO_IP_TO_REGISTRY",

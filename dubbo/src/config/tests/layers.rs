@@ -115,7 +115,6 @@ dubbo:
         ("DUBBO_REGISTRIES_LOCAL_1_TIMEOUT", "2s"),
         ("DUBBO_REGISTRIES_LOCAL_1_PARAMS_K", "w"),
         ("DUBBO_SHUTDOWN_TIMEOUT", ""),
-        ("DUBBO_CI_CACHE", "/tmp"),
         ("DUBBO_IP_TO_REGISTRY", "10.0.0.1"),
         ("DUBBO_ADMIN_SERVICE_HOST", "10.1.0.1"),
         ("DUBBO_ADMIN_SERVICE_PORT_HTTP", "80"),
