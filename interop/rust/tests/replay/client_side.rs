@@ -1,0 +1,153 @@
+//! The recorded answers against our client.
+
+use dubbo::Instance;
+use dubbo_test::{
+    peer::h2::{Server, code},
+    soon,
+};
+use tokio::sync::oneshot;
+
+use crate::{
+    body,
+    calls::{Plan, headers_alone_tell},
+    messages,
+    reading::{self, Outcome, attachments},
+    record::{End, RECORDINGS, Stream},
+    script::{Script, Seen},
+    sheet::Sheet,
+    table::{Finding, Findings, Side},
+};
+
+#[tokio::test]
+async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says() {
+    let mut findings = Findings::new(Side::Client);
+    for recording in RECORDINGS {
+        for stream in recording.streams() {
+            let finding = if messages::are_known(&stream.path()) {
+                soon(&stream.label, replay(&stream)).await
+            } else {
+                Finding::NotServed
+            };
+            findings.add(recording.name, &stream.label, finding);
+        }
+    }
+    findings.hold_against_table(|label| !label.starts_with("connection "));
+}
+
+/// An instance that only calls.
+pub(crate) fn consumer() -> Instance {
+    let builder = Instance::builder().application("replay-consumer");
+    builder.build().expect("a valid configuration")
+}
+
+async fn replay(stream: &Stream) -> Finding {
+    let instance = consumer();
+    let server = Server::bind().await;
+    let (sign, give_up) = oneshot::channel();
+    let plan = Plan::of(stream, give_up);
+    let (meant, with_text) = meant(stream, plan.ends());
+    let serve = async {
+        let mut connection = server.accept().await;
+        let request = connection.request().await;
+        let script = Script::of(stream);
+        let (seen, request) = script.play(&mut connection, request, sign).await;
+        (seen, request, connection)
+    };
+    let (told, (seen, _request, _connection)) =
+        tokio::join!(plan.make(&instance, server.address()), serve);
+
+    let recorded = whole(requested(stream, &as_recorded(stream)), meant);
+    let ours = whole(requested(stream, &seen), told.sheet(with_text));
+    Finding::Differences(Sheet::differences(&recorded, &ours))
+}
+
+fn whole(request: Sheet, told: Sheet) -> Sheet {
+    let mut sheet = Sheet::default();
+    sheet.put_sheet("request", request);
+    sheet.put_sheet("caller", told);
+    sheet
+}
+
+fn as_recorded(stream: &Stream) -> Seen {
+    Seen {
+        request: stream.request.clone(),
+        cancelled: match &stream.response.end {
+            End::Reset {
+                by_client: true,
+                code,
+            } => {
+                assert_eq!(code, "CANCEL", "{}", stream.label);
+                Some(code::CANCEL)
+            }
+            _ => None,
+        },
+    }
+}
+
+/// What a request says, as far as the recording is complete: a client may have been answered too soon to say all, and
+/// its end may not have been recorded.
+fn requested(stream: &Stream, seen: &Seen) -> Sheet {
+    let cut_short =
+        (stream.request.end != End::Complete).then(|| body::messages(&stream.request.data).len());
+    let mut sheet = reading::request(&stream.path(), &seen.request, cut_short);
+    if stream.response.end != End::Open {
+        sheet.put("given up", format!("{:?}", seen.cancelled));
+    }
+    sheet
+}
+
+/// What a caller has to be told of a recorded answer (`docs/spec/triple.md` §3.2, §5.3, §6.2, §9), and whether its text
+/// came from the server.
+fn meant(stream: &Stream, ends: bool) -> (Sheet, bool) {
+    let response = &stream.response;
+    let trailers = response.trailers.as_ref();
+    let sent = Outcome::of(trailers.unwrap_or(&response.headers));
+    let too_long = body::messages(&response.data)
+        .iter()
+        .any(|m| m.len() > MAX_MESSAGE);
+    let code = match (&sent, &response.end) {
+        _ if too_long => Some(RESOURCE_EXHAUSTED),
+        (Some(outcome), _) => Some(outcome.code),
+        _ if !ends => None,
+        (
+            None,
+            End::Reset {
+                by_client: false, ..
+            },
+        ) => Some(INTERNAL),
+        (None, _) if response.headers.0.is_empty() => Some(DEADLINE_EXCEEDED),
+        (None, _) if headers_alone_tell(stream) => Some(UNIMPLEMENTED),
+        (None, _) => panic!("{}: what does it mean?", stream.label),
+    };
+
+    let mut sheet = Sheet::default();
+    let mut found = attachments(&response.headers);
+    found.extend(trailers.map(attachments).unwrap_or_default());
+    sheet.put_lists("attachment", &found);
+    let with_text = match (sent, code) {
+        (Some(outcome), Some(code)) if outcome.code == code && code != 0 => {
+            outcome.put_in(&mut sheet);
+            true
+        }
+        (_, Some(0) | None) => false,
+        (_, Some(_)) => {
+            sheet.put_all("detail", Vec::<String>::new());
+            false
+        }
+    };
+    if let Some(code) = code {
+        sheet.put("code", code);
+    }
+    let readable = !too_long && !headers_alone_tell(stream);
+    let data = if readable { &response.data[..] } else { &[] };
+    sheet.put_all("message", messages::responses(&stream.path(), data));
+    (sheet, with_text)
+}
+
+const DEADLINE_EXCEEDED: u32 = 4;
+const RESOURCE_EXHAUSTED: u32 = 8;
+const UNIMPLEMENTED: u32 = 12;
+const INTERNAL: u32 = 13;
+
+/// What a client takes if it is not told otherwise (§9.2).
+const MAX_MESSAGE: usize = 4 * 1024 * 1024;

@@ -1,0 +1,20 @@
+//! Replays the traffic that other implementations recorded: their requests against our server, their answers against
+//! our client. `interop/replay/table.tsv` says for every record what has to come of it.
+
+mod body;
+mod calls;
+mod client_side;
+mod connections;
+mod consumers;
+mod messages;
+mod party;
+mod raw_client;
+mod reading;
+mod record;
+mod script;
+mod server_side;
+mod sheet;
+mod shutdown;
+mod table;
+mod told;
+mod wire;

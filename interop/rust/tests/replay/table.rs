@@ -1,0 +1,278 @@
+//! `interop/replay/table.tsv`: what has to come of each record.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::{self, Write as _},
+    fs,
+    path::Path,
+};
+
+use crate::sheet::Difference;
+
+/// Which side of a record is ours when it is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+/// What comes of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    /// In these kinds of entries.
+    Differs(BTreeSet<String>),
+    Equal,
+    Later,
+}
+
+/// One record, as one side sees it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) side: Side,
+    pub(crate) file: String,
+    pub(crate) label: String,
+}
+
+/// What the replay of a record found.
+#[derive(Debug)]
+pub(crate) enum Finding {
+    /// Where ours was another than the recorded side; nowhere, if it was the same.
+    Differences(Vec<Difference>),
+    /// Nothing of ours speaks what the record has.
+    NotServed,
+}
+
+/// The findings of one side of the records.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    side: Side,
+    found: BTreeMap<Key, Finding>,
+}
+
+impl Findings {
+    pub(crate) fn new(side: Side) -> Self {
+        Self {
+            side,
+            found: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, file: &str, label: &str, finding: Finding) {
+        let key = Key {
+            side: self.side,
+            file: file.to_owned(),
+            label: label.to_owned(),
+        };
+        let before = self.found.insert(key, finding);
+        assert!(before.is_none(), "two records are {file} {label}");
+    }
+
+    /// Holds the findings against those rows of the table that `concern` them.
+    ///
+    /// # Panics
+    ///
+    /// If the table is not true, with every row that is not.
+    pub(crate) fn hold_against_table(self, concern: impl Fn(&str) -> bool) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../replay/table.tsv");
+        let text = fs::read_to_string(path).expect("interop/replay/table.tsv");
+        let mut rows = rows(&text).expect("interop/replay/table.tsv");
+        rows.retain(|key, _| key.side == self.side && concern(&key.label));
+        let report = self.held_against(rows);
+        assert!(
+            report.is_empty(),
+            "interop/replay/table.tsv is not true:\n{report}"
+        );
+    }
+
+    fn held_against(self, mut rows: BTreeMap<Key, Verdict>) -> String {
+        let mut report = String::new();
+        for (key, finding) in self.found {
+            let told = rows.remove(&key);
+            let truth = finding.verdict();
+            if told.as_ref() == Some(&truth) {
+                continue;
+            }
+            let told = told.map_or_else(|| "nothing".to_owned(), |told| told.to_string());
+            let _ = writeln!(report, "{key}: the table says {told}, and it {truth}");
+            if let Finding::Differences(differences) = finding {
+                for difference in differences {
+                    let _ = writeln!(report, "    {}", difference.shown);
+                }
+            }
+        }
+        for key in rows.keys() {
+            let _ = writeln!(report, "{key}: there is no such record");
+        }
+        report
+    }
+}
+
+impl Finding {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Self::NotServed => Verdict::Later,
+            Self::Differences(list) if list.is_empty() => Verdict::Equal,
+            Self::Differences(list) => {
+                Verdict::Differs(list.iter().map(|d| d.kind.clone()).collect())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { side, file, label } = self;
+        write!(f, "{file}\t{label}\t{side:?}")
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differs(kinds) => {
+                let kinds: Vec<_> = kinds.iter().map(String::as_str).collect();
+                write!(f, "differs in {}", kinds.join(", "))
+            }
+            Self::Equal => f.write_str("is equal"),
+            Self::Later => f.write_str("comes later"),
+        }
+    }
+}
+
+/// The rows by what they are about; one for `both` sides becomes two.
+fn rows(text: &str) -> Result<BTreeMap<Key, Verdict>, String> {
+    let mut rows = BTreeMap::new();
+    for (number, line) in (1..).zip(text.lines()).skip(1) {
+        let bad = |what: &str| format!("line {number}: {what}: {line:?}");
+        let columns: Vec<_> = line.split('\t').collect();
+        let [file, label, side, verdict, kinds, why] = columns[..] else {
+            return Err(bad("expected six columns with tabs between"));
+        };
+        let sides = match side {
+            "both" => &[Side::Client, Side::Server][..],
+            "client" => &[Side::Client],
+            "server" => &[Side::Server],
+            _ => return Err(bad("the side is `both`, `client` or `server`")),
+        };
+        if (verdict == "equal") != why.is_empty() {
+            return Err(bad("what is not equal has a reason, and only that"));
+        }
+        let verdict = match (verdict, kinds) {
+            ("differs", kinds) if !kinds.is_empty() => {
+                Verdict::Differs(kinds.split(", ").map(str::to_owned).collect())
+            }
+            ("equal", "") => Verdict::Equal,
+            ("later", "") => Verdict::Later,
+            _ => return Err(bad("it is `differs` in something, or `equal`, or `later`")),
+        };
+        for &side in sides {
+            let key = Key {
+                side,
+                file: file.to_owned(),
+                label: label.to_owned(),
+            };
+            if rows.insert(key, verdict.clone()).is_some() {
+                return Err(bad("a second row for the same"));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "file\tlabel\tside\tverdict\tin\twhy\n";
+
+    fn report(table: &str, found: Vec<(&str, Finding)>) -> String {
+        let mut rows = rows(&format!("{HEAD}{table}")).expect("well-formed");
+        rows.retain(|key, _| key.side == Side::Server);
+        let mut findings = Findings::new(Side::Server);
+        for (label, finding) in found {
+            findings.add("f", label, finding);
+        }
+        findings.held_against(rows)
+    }
+
+    fn differing(kinds: &[&str]) -> Finding {
+        let kinds = kinds.iter();
+        Finding::Differences(
+            kinds
+                .map(|kind| Difference {
+                    kind: (*kind).to_owned(),
+                    shown: format!("{kind} of both"),
+                })
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn a_true_table_is_not_complained_of() {
+        let table = "f\ta\tboth\tequal\t\t\n\
+                     f\tb\tserver\tdiffers\tcode, text\t§1\n\
+                     f\tc\tserver\tlater\t\treflection\n";
+        let found = vec![
+            ("a", differing(&[])),
+            ("b", differing(&["text", "code"])),
+            ("c", Finding::NotServed),
+        ];
+        assert_eq!(report(table, found), "");
+    }
+
+    #[test]
+    fn every_kind_of_untruth_is_told() {
+        let same = || differing(&[]);
+        for (table, found, want) in [
+            ("", vec![("a", same())], "says nothing, and it is equal"),
+            ("f\ta\tboth\tequal\t\t\n", vec![], "there is no such record"),
+            (
+                "f\ta\tboth\tequal\t\t\n",
+                vec![("a", differing(&["code"]))],
+                "says is equal, and it differs in code\n    code of both",
+            ),
+            (
+                "f\ta\tboth\tdiffers\tcode\tx\n",
+                vec![("a", same())],
+                "and it is equal",
+            ),
+            (
+                "f\ta\tboth\tdiffers\tcode\tx\n",
+                vec![("a", differing(&["code", "end"]))],
+                "says differs in code, and it differs in code, end",
+            ),
+            (
+                "f\ta\tboth\tlater\t\tx\n",
+                vec![("a", same())],
+                "and it is equal",
+            ),
+            (
+                "f\ta\tboth\tequal\t\t\n",
+                vec![("a", Finding::NotServed)],
+                "and it comes later",
+            ),
+        ] {
+            let report = report(table, found);
+            assert!(report.contains(want), "{report}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_table_is_refused_with_its_line() {
+        for (row, want) in [
+            ("f\ta\tserver\tequal\t", "six columns"),
+            ("f\ta\tmiddle\tequal\t\t", "the side is"),
+            ("f\ta\tserver\tgood\t\tx", "it is `differs`"),
+            ("f\ta\tserver\tdiffers\t\tx", "it is `differs`"),
+            ("f\ta\tserver\tdiffers\tcode\t", "has a reason"),
+            ("f\ta\tserver\tequal\t\tbecause", "has a reason"),
+            (
+                "f\ta\tboth\tequal\t\t\nf\ta\tserver\tequal\t\t",
+                "line 3: a second row",
+            ),
+        ] {
+            let error = rows(&format!("{HEAD}{row}\n")).expect_err(row);
+            assert!(error.contains(want), "{error}");
+        }
+    }
+}
