@@ -4,7 +4,7 @@
 //! ASCII case. An inbound header block is kept as it came and read in place, so a call whose attachments nobody looks
 //! at pays nothing for them.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use base64::{
     Engine as _,
@@ -13,6 +13,7 @@ use base64::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header::GetAll};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 
 /// A multimap of attachment names to values.
 ///
@@ -170,8 +171,8 @@ impl Attachments {
             .map(|(name, value)| (Cow::Borrowed(name.as_ref()), value.clone()));
         let wire = self.wire_iter().map(move |(name, value)| {
             let (name, value) = read_wire(name.as_str(), value);
-            match spellings.iter().find(|(lower, _)| lower == name) {
-                Some((_, original)) => (Cow::Owned(original.clone()), value),
+            match spellings.get(name) {
+                Some(original) => (Cow::Owned(original.clone()), value),
                 None => (Cow::Borrowed(name), value),
             }
         });
@@ -211,6 +212,26 @@ impl Attachments {
         Ok(())
     }
 
+    /// Writes `tri-header-convert` to `headers` if a name has upper case: a Java peer gives its application the name as it
+    /// was set (`docs/spec/triple.md` §4.3). Names that an earlier call wrote there stay.
+    pub fn write_spellings_to(&self, headers: &mut HeaderMap) {
+        let cased = |name: &str| name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let own = self.own.iter().filter(|(name, _)| cased(name));
+        let mut spellings: BTreeMap<String, String> = own
+            .map(|(name, _)| (name.to_ascii_lowercase(), name.clone().into_owned()))
+            .collect();
+        spellings.extend(self.original_spellings());
+        if spellings.is_empty() {
+            return;
+        }
+        spellings.extend(read_spellings(headers));
+        let json = serde_json::to_string(&spellings).unwrap_or_default();
+        let encoded = utf8_percent_encode(&json, NON_ALPHANUMERIC).to_string();
+        if let Ok(value) = HeaderValue::try_from(encoded) {
+            headers.insert(TRI_HEADER_CONVERT, value);
+        }
+    }
+
     fn wire_iter(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.wire
             .iter()
@@ -233,15 +254,8 @@ impl Attachments {
             .is_some_and(|values| values.iter().next().is_some())
     }
 
-    /// `lower -> Original` from `tri-header-convert`: percent-encoded JSON (`docs/spec/triple.md` §4.3).
-    fn original_spellings(&self) -> Vec<(String, String)> {
-        let Some(value) = self.wire.as_ref().and_then(|h| h.get("tri-header-convert")) else {
-            return Vec::new();
-        };
-        let json = percent_encoding::percent_decode(value.as_bytes()).collect::<Vec<u8>>();
-        serde_json::from_slice::<std::collections::BTreeMap<String, String>>(&json)
-            .map(|map| map.into_iter().collect())
-            .unwrap_or_default()
+    fn original_spellings(&self) -> BTreeMap<String, String> {
+        self.wire.as_deref().map(read_spellings).unwrap_or_default()
     }
 }
 
@@ -313,6 +327,15 @@ fn wire_name(name: &str) -> Result<HeaderName, AttachmentError> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| AttachmentError::Name(name.to_owned()))
 }
 
+/// `lower -> Original` from `tri-header-convert`: percent-encoded JSON.
+fn read_spellings(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let Some(value) = headers.get(TRI_HEADER_CONVERT) else {
+        return BTreeMap::new();
+    };
+    let json: Vec<u8> = percent_decode(value.as_bytes()).collect();
+    serde_json::from_slice(&json).unwrap_or_default()
+}
+
 fn read_wire<'a>(name: &'a str, value: &HeaderValue) -> (&'a str, AttachmentValue) {
     let raw = value.as_bytes();
     if let Some(plain) = name.strip_suffix(BINARY_SUFFIX)
@@ -328,6 +351,7 @@ fn read_wire<'a>(name: &'a str, value: &HeaderValue) -> (&'a str, AttachmentValu
 }
 
 const BINARY_SUFFIX: &str = "-bin";
+const TRI_HEADER_CONVERT: HeaderName = HeaderName::from_static("tri-header-convert");
 
 /// Written without padding, read with and without.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -421,6 +445,27 @@ mod tests {
             received(&[("a", "b"), ("tri-header-convert", "%7B")]).get("a"),
             Some("b")
         );
+    }
+
+    #[test]
+    fn the_spelling_of_names_goes_along_for_java_peers() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("userId", "7"), ("TraceId", "x"), ("plain", "y")] {
+            Attachments::from_iter([(name, value)]).write_spellings_to(&mut headers);
+        }
+        let values: Vec<_> = headers.get_all(TRI_HEADER_CONVERT).iter().collect();
+        assert_eq!(values.len(), 1, "a repeated reserved name ends a Java call");
+        headers.insert("userid", HeaderValue::from_static("7"));
+        let back = Attachments::from_headers(headers.clone());
+        let names: Vec<_> = back.iter().map(|(name, _)| name.into_owned()).collect();
+        assert_eq!(names, ["userId"]);
+        let mut forwarded = HeaderMap::new();
+        back.write_spellings_to(&mut forwarded);
+        assert_eq!(forwarded[TRI_HEADER_CONVERT], headers[TRI_HEADER_CONVERT]);
+
+        let mut none = HeaderMap::new();
+        Attachments::from_iter([("plain", "y")]).write_spellings_to(&mut none);
+        assert!(none.is_empty());
     }
 
     #[test]

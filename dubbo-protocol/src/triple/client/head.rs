@@ -3,7 +3,7 @@
 //! What dubbo-go adds on top as plain attachments (`interface`, `timeout`, `retries`) is left out: its own server and
 //! Java's take the interface from the path and the time from `grpc-timeout`, and hand the rest to the application.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dubbo_core::{
@@ -12,11 +12,10 @@ use dubbo_core::{
     status::Status,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderValue, Method, Request, Uri,
     header::{CONTENT_TYPE, TE, USER_AGENT},
     uri::{Authority, PathAndQuery, Scheme},
 };
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::super::{
     headers::{
@@ -108,9 +107,8 @@ impl Heads {
         attachments
             .write_to(&mut headers)
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
-        if let Some(spellings) = spellings(attachments) {
-            headers.insert(TRI_HEADER_CONVERT, spellings);
-        }
+        // dubbo-go sees one attachment more.
+        attachments.write_spellings_to(&mut headers);
         // A caller may name another agent, as with every gRPC client.
         headers.entry(USER_AGENT).or_insert(OUR_USER_AGENT);
 
@@ -163,25 +161,8 @@ fn named(what: &str, value: &str) -> Result<HeaderValue, String> {
         .map_err(|_| format!("the {what} {value:?} has a character that a header cannot carry"))
 }
 
-/// `{"userid":"userId"}`, percent-encoded, for names with upper case: Java gives them back to the application, dubbo-go
-/// sees one attachment more (`docs/spec/triple.md` §4.3).
-fn spellings(attachments: &Attachments) -> Option<HeaderValue> {
-    let changed: BTreeMap<String, String> = attachments
-        .iter()
-        .filter(|(name, _)| name.bytes().any(|byte| byte.is_ascii_uppercase()))
-        .map(|(name, _)| (name.to_ascii_lowercase(), name.into_owned()))
-        .collect();
-    if changed.is_empty() {
-        return None;
-    }
-    let json = serde_json::to_string(&changed).ok()?;
-    let encoded = utf8_percent_encode(&json, NON_ALPHANUMERIC).to_string();
-    HeaderValue::from_maybe_shared(Bytes::from(encoded)).ok()
-}
-
 const GRPC_PROTO: HeaderValue = HeaderValue::from_static("application/grpc+proto");
 const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
-const TRI_HEADER_CONVERT: HeaderName = HeaderName::from_static("tri-header-convert");
 
 /// Room for our own and a few attachments, so that a map does not grow.
 const USUAL_HEADERS: usize = 12;
@@ -300,11 +281,6 @@ mod tests {
         let names: Vec<_> = received.iter().map(|(name, _)| name.into_owned()).collect();
         assert!(names.iter().any(|name| name == "userId"), "{names:?}");
         assert!(names.iter().any(|name| name == "Blob"), "{names:?}");
-
-        let alone = Attachments::from_iter([("userId", "7")]);
-        let value = spellings(&alone).expect("has upper case");
-        assert_eq!(value, "%7B%22userid%22%3A%22userId%22%7D");
-        assert!(spellings(&Attachments::from_iter([("k", "v")])).is_none());
     }
 
     #[test]

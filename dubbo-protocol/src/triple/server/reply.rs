@@ -9,7 +9,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
-    attachments::Attachments,
+    attachments::{AttachmentError, Attachments},
     context::ReplyContext,
     invocation::PayloadStream,
     panics::poll_guarded,
@@ -45,7 +45,7 @@ impl Caller {
         let mut headers = HeaderMap::with_capacity(2);
         headers.insert(CONTENT_TYPE, self.content.value());
         headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
-        write_all(&attachments, &mut headers)?;
+        self.write_all(&attachments, &mut headers)?;
         Ok(headers)
     }
 
@@ -56,7 +56,7 @@ impl Caller {
     /// As [`headers`](Self::headers).
     pub(super) fn success(self, attachments: &[&Attachments]) -> Result<HeaderMap, Status> {
         let mut trailers = HeaderMap::with_capacity(1);
-        write_all(attachments, &mut trailers)?;
+        self.write_all(attachments, &mut trailers)?;
         write_status(Ok(()), self.peer, &mut trailers);
         Ok(trailers)
     }
@@ -65,7 +65,7 @@ impl Caller {
     pub(super) fn failure(self, status: &Status, attachments: &[&Attachments]) -> HeaderMap {
         let mut trailers = HeaderMap::new();
         for attachments in attachments.iter().copied().chain([status.attachments()]) {
-            if let Err(error) = attachments.write_to(&mut trailers) {
+            if let Err(error) = self.write(attachments, &mut trailers) {
                 tracing::warn!(%error, "attachments of a failed call are left out");
             }
         }
@@ -87,6 +87,33 @@ impl Caller {
             headers.insert(TRI_EXCEPTION_CODE, BIZ_EXCEPTION);
         }
         respond(headers, ReplyBody::Empty)
+    }
+}
+
+impl Caller {
+    fn write_all(
+        self,
+        attachments: &[&Attachments],
+        headers: &mut HeaderMap,
+    ) -> Result<(), Status> {
+        for attachments in attachments {
+            self.write(attachments, headers).map_err(|error| {
+                Status::internal(format!("the answer cannot be sent: {error}")).with_source(error)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write(
+        self,
+        attachments: &Attachments,
+        headers: &mut HeaderMap,
+    ) -> Result<(), AttachmentError> {
+        attachments.write_to(headers)?;
+        if self.peer == PeerKind::Java {
+            attachments.write_spellings_to(headers);
+        }
+        Ok(())
     }
 }
 
@@ -292,15 +319,6 @@ pub(super) fn respond(headers: HeaderMap, body: ReplyBody) -> Response<ReplyBody
     let mut response = Response::new(body);
     *response.headers_mut() = headers;
     response
-}
-
-fn write_all(attachments: &[&Attachments], headers: &mut HeaderMap) -> Result<(), Status> {
-    for attachments in attachments {
-        attachments.write_to(headers).map_err(|error| {
-            Status::internal(format!("the answer cannot be sent: {error}")).with_source(error)
-        })?;
-    }
-    Ok(())
 }
 
 /// `RpcException.BIZ_EXCEPTION` of Dubbo Java.
