@@ -272,7 +272,7 @@ inventory::collect!(Registration);
 #[macro_export]
 macro_rules! extension {
     (dyn $point:path, $name:literal $(| $alias:literal)*, $make:expr $(,)?) => {
-        $crate::extension::inventory::submit! {
+        $crate::extension::expanded::submit! {
             $crate::extension::Registration {
                 kind: || {
                     (
@@ -290,8 +290,11 @@ macro_rules! extension {
     };
 }
 
+/// What [`extension!`](crate::extension!) expands to.
 #[doc(hidden)]
-pub use inventory;
+pub mod expanded {
+    pub use inventory::submit;
+}
 
 macro_rules! points {
     ($($point:ident => $kind:literal,)*) => {

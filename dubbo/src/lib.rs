@@ -1,14 +1,77 @@
 //! The Dubbo-compatible RPC framework for Rust.
 //!
-//! A program depends on this crate, and on `dubbo-build` to generate code from its `.proto` files. It loads a
-//! `dubbo.yaml` with dubbo-go's own keys, provides its handlers, and asks for clients:
+//! A program depends on this crate, and on `dubbo-build` to generate code from its `.proto` files. For this service
+//!
+//! ```proto
+//! service Greeter {
+//!   rpc Greet(GreetRequest) returns (GreetResponse);
+//! }
+//! ```
+//!
+//! there is a trait to implement, a server to provide and a client to ask for:
 //!
 //! ```no_run
-//! # async fn run() -> Result<(), dubbo::Error> {
-//! let instance = dubbo::Instance::load("dubbo.yaml")?.build()?;
+//! use std::time::Duration;
+//!
+//! use dubbo::{Instance, Request, Response, Status, Streaming};
+//! # use examples::greet;
+//! // mod greet { dubbo::include_proto!("greet"); }
+//! use greet::{GreetRequest, GreetResponse, Greeter, GreeterClient, GreeterServer};
+//!
+//! struct Polite;
+//!
+//! impl Greeter for Polite {
+//!     async fn greet(&self, request: Request<GreetRequest>) -> Result<Response<GreetResponse>, Status> {
+//!         let name = &request.message().name;
+//!         if name.is_empty() {
+//!             return Err(Status::invalid_argument("a name is needed"));
+//!         }
+//!         Ok(Response::new(GreetResponse { greeting: format!("Hello, {name}!") }))
+//!     }
+//! #   async fn greet_many(&self, _: Request<GreetRequest>) -> Result<Response<Streaming<GreetResponse>>, Status> { unreachable!() }
+//! #   async fn greet_all(&self, _: Request<Streaming<GreetRequest>>) -> Result<Response<GreetResponse>, Status> { unreachable!() }
+//! #   async fn greet_each(&self, _: Request<Streaming<GreetRequest>>) -> Result<Response<Streaming<GreetResponse>>, Status> { unreachable!() }
+//! }
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let instance = Instance::load("dubbo.yaml")?.provide(GreeterServer::new(Polite)).build()?;
 //! instance.start().await?;
-//! instance.serve().await
+//!
+//! let greeter: GreeterClient = instance.refer().await?;
+//! let request = GreetRequest { name: "Dubbo".to_owned() };
+//! let response = greeter.greet(request).timeout(Duration::from_millis(200)).attach("tenant", "a").await?;
+//! println!("{}", response.message().greeting);
+//!
+//! instance.serve().await?; // until SIGTERM or SIGINT, then without losing a call
+//! # Ok(())
 //! # }
+//! ```
+//!
+//! - [`Instance`] is one application; [`config`] has every key of its file, and the same in code.
+//! - A handler takes a [`Request`] and gives a [`Response`] or a [`Status`]; [`Streaming`] stands for either when there
+//!   are many. [`Request::context`] is the call being served.
+//! - A client's method gives a [`Call`]: it takes options and starts when it is awaited. **Calls that fail are tried
+//!   again**, twice by default, as in every Dubbo: set `retries: 0` for what must not be done twice. [`Status::retry`]
+//!   says what is repeated.
+//! - A [`Filter`] sees every call of a service or a reference that names it:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use dubbo::{Filter, Invocation, Next, RpcResult};
+//!
+//! struct Stamp;
+//!
+//! #[dubbo::async_trait]
+//! impl Filter for Stamp {
+//!     async fn invoke(&self, mut invocation: Invocation, next: Next<'_>) -> RpcResult {
+//!         invocation.attachments.insert("stamp", "1");
+//!         next.run(invocation).await
+//!     }
+//! }
+//!
+//! // From now on a configuration may say `filter: stamp`.
+//! dubbo::extension!(dyn Filter, "stamp", |_context| Ok(Arc::new(Stamp)));
 //! ```
 //!
 //! The examples of the repository are one screen each. `docs/architecture.md` says how the crates fit together.
@@ -22,19 +85,24 @@ mod instance;
 mod link;
 mod logging;
 
+/// What the traits of plugins are written with: `#[dubbo::async_trait]`.
+pub use async_trait::async_trait;
+/// The well-known types of protobuf, `google.protobuf.Timestamp` and the like, as generated code uses them.
+#[doc(no_inline)]
+pub use dubbo_core::codegen::pbjson_types as types;
 pub use dubbo_core::{
-    attachments::{AttachmentValue, Attachments},
-    call::{Call, Client, Stub},
-    context::CallContext,
+    attachments::{AttachmentError, AttachmentValue, Attachments},
+    call::{Call, CallFuture, Client, Stub},
+    context::{CallContext, HeadersSent, ReplyContext},
     extension,
     filter::{Filter, Next},
     invocation::{Invocation, Reply, RpcResult},
-    provider::Service,
+    provider::{Service, ServiceBuilder},
     request::{Request, Response},
-    service::{CallKind, ServiceDescriptor, ServiceKey},
-    status::{Code, Origin, Retry, Status},
+    service::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor, ServiceKey},
+    status::{Code, Detail, Origin, Retry, Status},
     stream,
-    streaming::{Sender, Streaming},
+    streaming::{Closed, Sender, Streaming},
     url::Url,
 };
 pub use error::Error;
@@ -45,8 +113,8 @@ pub use instance::{Instance, InstanceBuilder};
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.
 pub mod spi {
     pub use dubbo_core::{
-        cluster, config_center, discovery, extension, filter, invocation, invoker, metadata,
-        payload, protocol, registry, subscription,
+        cluster, config_center, discovery, filter, invocation, invoker, metadata, payload, protocol,
+        registry, subscription,
     };
 }
 
