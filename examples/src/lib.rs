@@ -1,7 +1,10 @@
 //! What the examples share: the generated code of `proto/greet.proto`, and the handler that most of them serve.
 
 /// The service, its client and its messages, as `dubbo-build` generated them.
-#[allow(missing_docs, reason = "generated from a proto file whose fields need no words")]
+#[allow(
+    missing_docs,
+    reason = "generated from a proto file whose fields need no words"
+)]
 pub mod greet {
     dubbo::include_proto!("greet");
 }
@@ -14,7 +17,10 @@ use greet::{GreetRequest, GreetResponse, Greeter};
 pub struct Polite;
 
 impl Greeter for Polite {
-    async fn greet(&self, request: Request<GreetRequest>) -> Result<Response<GreetResponse>, Status> {
+    async fn greet(
+        &self,
+        request: Request<GreetRequest>,
+    ) -> Result<Response<GreetResponse>, Status> {
         Ok(Response::new(hello(&request.message().name)))
     }
 

@@ -10,7 +10,11 @@ fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().expect(program);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {}\n{text}{errors}", output.status);
+    assert!(
+        output.status.success(),
+        "{program}: {}\n{text}{errors}",
+        output.status
+    );
     text
 }
 
@@ -25,7 +29,10 @@ impl Serving {
             .spawn()
             .expect(program);
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let shown = lines.by_ref().map_while(Result::ok).any(|line| line.contains(sign));
+        let shown = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .any(|line| line.contains(sign));
         assert!(shown, "{program} ended without saying {sign:?}");
         Self(child)
     }
@@ -49,7 +56,10 @@ fn quickstart_prints_its_greetings_and_serves_others_until_told_to_stop() {
     assert_eq!(text, want);
 
     // The same port again, now to try what it says to try.
-    let provider = Serving::start(env!("CARGO_BIN_EXE_quickstart"), "Try, in another terminal:");
+    let provider = Serving::start(
+        env!("CARGO_BIN_EXE_quickstart"),
+        "Try, in another terminal:",
+    );
     let text = run(env!("CARGO_BIN_EXE_direct"), &["tri://127.0.0.1:50051"]);
     assert_eq!(text, "Hello, direct!\n");
     provider.stop();
@@ -102,4 +112,11 @@ fn errors_shows_codes_details_and_what_is_retried() {
     ] {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
     }
+}
+
+#[test]
+fn filter_sees_a_call_on_both_sides() {
+    let text = run(env!("CARGO_BIN_EXE_filter"), &[]);
+    let want = "provider: greet.Greeter/Greet worked\nconsumer: greet.Greeter/Greet worked\nHello, filter!\n";
+    assert_eq!(text, want);
 }

@@ -16,11 +16,24 @@ use examples::{
 struct Attentive;
 
 impl Greeter for Attentive {
-    async fn greet(&self, request: Request<GreetRequest>) -> Result<Response<GreetResponse>, Status> {
-        let tenant = request.attachments().get("tenant").unwrap_or("nobody").to_owned();
+    async fn greet(
+        &self,
+        request: Request<GreetRequest>,
+    ) -> Result<Response<GreetResponse>, Status> {
+        let tenant = request
+            .attachments()
+            .get("tenant")
+            .unwrap_or("nobody")
+            .to_owned();
         let context = request.context();
-        println!("provider: {:?} for {tenant}, bounded: {}", context.method(), context.deadline().is_some());
-        Ok(Response::new(hello(&tenant)).header("served-by", "attentive").trailer("cost", "7"))
+        println!(
+            "provider: {:?} for {tenant}, bounded: {}",
+            context.method(),
+            context.deadline().is_some()
+        );
+        Ok(Response::new(hello(&tenant))
+            .header("served-by", "attentive")
+            .trailer("cost", "7"))
     }
 
     async fn greet_many(
@@ -32,7 +45,9 @@ impl Greeter for Attentive {
         let (sender, greetings) = Streaming::channel(1);
         tokio::spawn(async move {
             let sent = sender.send(hello("stream")).await;
-            context.reply().trailer("sent", if sent.is_ok() { "1" } else { "0" });
+            context
+                .reply()
+                .trailer("sent", if sent.is_ok() { "1" } else { "0" });
         });
         Ok(Response::new(greetings))
     }
@@ -61,16 +76,32 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     instance.start().await?;
     let url = format!("tri://{}", instance.exported()[0].address());
-    let greeter: GreeterClient = instance.refer_with(ReferenceConfig::new().url([url])).await?;
+    let greeter: GreeterClient = instance
+        .refer_with(ReferenceConfig::new().url([url]))
+        .await?;
 
-    let call = greeter.greet(GreetRequest::default()).attach("tenant", "acme").timeout(Duration::from_secs(1));
+    let call = greeter
+        .greet(GreetRequest::default())
+        .attach("tenant", "acme")
+        .timeout(Duration::from_secs(1));
     let response = call.await?;
     println!("{}", response.message().greeting);
-    println!("header served-by: {:?}", response.headers().get("served-by"));
+    println!(
+        "header served-by: {:?}",
+        response.headers().get("served-by")
+    );
     println!("trailer cost: {:?}", response.trailers().get("cost"));
 
-    let mut greetings = greeter.greet_many(GreetRequest::default()).await?.into_message();
+    let mut greetings = greeter
+        .greet_many(GreetRequest::default())
+        .await?
+        .into_message();
     while greetings.message().await?.is_some() {}
-    println!("trailer sent: {:?}", greetings.trailers().and_then(|trailers| trailers.get("sent")));
+    println!(
+        "trailer sent: {:?}",
+        greetings
+            .trailers()
+            .and_then(|trailers| trailers.get("sent"))
+    );
     Ok(())
 }

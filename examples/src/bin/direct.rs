@@ -9,15 +9,22 @@ use examples::greet::{GreetRequest, GreeterClient};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = std::env::args().nth(1).unwrap_or_else(|| "tri://127.0.0.1:50051".to_owned());
+    let url = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "tri://127.0.0.1:50051".to_owned());
     let instance = Instance::builder().application("direct").build()?;
-    let options = ReferenceConfig::new().url([url]).timeout(Duration::from_millis(500));
+    let options = ReferenceConfig::new()
+        .url([url])
+        .timeout(Duration::from_millis(500));
     let greeter: GreeterClient = instance.refer_with(options).await?;
 
     let request = GreetRequest {
         name: "direct".to_owned(),
     };
-    let response = greeter.greet(request).timeout(Duration::from_millis(200)).await?;
+    let response = greeter
+        .greet(request)
+        .timeout(Duration::from_millis(200))
+        .await?;
     println!("{}", response.message().greeting);
     Ok(())
 }

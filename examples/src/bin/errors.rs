@@ -13,7 +13,10 @@ use examples::greet::{GreetRequest, GreetResponse, Greeter, GreeterClient, Greet
 struct Strict;
 
 impl Greeter for Strict {
-    async fn greet(&self, request: Request<GreetRequest>) -> Result<Response<GreetResponse>, Status> {
+    async fn greet(
+        &self,
+        request: Request<GreetRequest>,
+    ) -> Result<Response<GreetResponse>, Status> {
         let message = request.message().clone();
         match message.name.as_str() {
             "" => Err(Status::invalid_argument("a name is needed").with_detail(&message)),
@@ -57,7 +60,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     instance.start().await?;
     let url = format!("tri://{}", instance.exported()[0].address());
-    let options = ReferenceConfig::new().url([url]).timeout(Duration::from_millis(200)).retries(1);
+    let options = ReferenceConfig::new()
+        .url([url])
+        .timeout(Duration::from_millis(200))
+        .retries(1);
     let greeter: GreeterClient = instance.refer_with(options).await?;
 
     for name in ["", "rude", "Nemo", "slow"] {
@@ -68,7 +74,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Err("a greeting from someone strict".into());
         };
         println!("{name:?}: {status}");
-        println!("  retry: {:?}, by the application: {}", status.retry(), status.code() == Code::Business);
+        println!(
+            "  retry: {:?}, by the application: {}",
+            status.retry(),
+            status.code() == Code::Business
+        );
         if let Some(detail) = status.detail::<GreetRequest>() {
             println!("  detail: {detail:?}");
         }

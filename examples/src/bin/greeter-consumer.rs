@@ -7,7 +7,8 @@ use examples::greet::{GreetRequest, GreeterClient};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let instance = Instance::load(concat!(env!("CARGO_MANIFEST_DIR"), "/consumer.yaml"))?.build()?;
+    let instance =
+        Instance::load(concat!(env!("CARGO_MANIFEST_DIR"), "/consumer.yaml"))?.build()?;
     let greeter: GreeterClient = instance.refer().await?;
     for name in ["Ada", "Grace", "Radia"] {
         let request = GreetRequest {

@@ -33,8 +33,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         instance.shutdown(std::time::Duration::from_secs(5)).await;
         return Ok(());
     }
-    println!("Serving at {}. Try, in another terminal:", instance.exported()[0].address());
-    println!("  cargo run -p examples --bin direct -- tri://127.0.0.1:50051");
+    let address = instance.exported()[0].address();
+    println!("Serving at {address}. Try, in another terminal:");
+    println!("  cargo run -p examples --bin direct -- tri://{address}");
     instance.serve().await?;
     Ok(())
 }

@@ -21,13 +21,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build()?;
     instance.start().await?;
     let url = format!("tri://{}", instance.exported()[0].address());
-    let greeter: GreeterClient = instance.refer_with(ReferenceConfig::new().url([url])).await?;
+    let greeter: GreeterClient = instance
+        .refer_with(ReferenceConfig::new().url([url]))
+        .await?;
     let named = |name: &str| GreetRequest {
         name: name.to_owned(),
     };
 
     // One request, many responses.
-    let mut greetings = greeter.greet_many(named("server stream")).await?.into_message();
+    let mut greetings = greeter
+        .greet_many(named("server stream"))
+        .await?
+        .into_message();
     while let Some(response) = greetings.message().await? {
         println!("{}", response.greeting);
     }
