@@ -44,17 +44,20 @@ impl Provider {
         let yaml = format!(
             "dubbo: {{protocols: {{tri: {{ip: 127.0.0.1, port: 0}}}}, shutdown: {{{shutdown}}}}}"
         );
-        let mut child = child("serves_until_it_is_told_to_stop", &yaml);
+        let mut provider = Self::of(child("serves_until_it_is_told_to_stop", &yaml));
+        provider.url = provider.says("serving ").await;
+        provider
+    }
+
+    fn of(mut child: Child) -> Self {
         let input = child.stdin.take().expect("piped");
         let output = child.stdout.take().expect("piped");
-        let mut provider = Self {
+        Self {
             child,
             input,
             lines: BufReader::new(output).lines(),
             url: String::new(),
-        };
-        provider.url = provider.says("serving ").await;
-        provider
+        }
     }
 
     /// The rest of the first line that begins like this.
@@ -138,6 +141,33 @@ async fn a_signal_lets_a_call_in_flight_finish() {
         assert_eq!(answer.expect("is answered"), "Hello, you!");
         assert_eq!(provider.says("served: ").await, "Ok(())");
         assert!(provider.ends().await.success());
+    }
+}
+
+#[tokio::test]
+async fn a_signal_before_serving_counts() {
+    for signal in ["-TERM", "-INT"] {
+        let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}}}";
+        let mut provider = Provider::of(child("does_something_else_before_it_serves", yaml));
+        provider.says("started").await;
+        provider.signal(signal).await;
+        provider.says("ended").await;
+        provider.input.write_all(b"go\n").await.expect("it reads");
+        assert_eq!(provider.says("served: ").await, "Ok(())");
+        assert!(provider.ends().await.success());
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_what_does_not_serve() {
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}}}";
+        let mut provider = Provider::of(child("does_something_else_before_it_serves", yaml));
+        provider.says("started").await;
+        provider.signal(signal).await;
+        provider.says("ended").await;
+        provider.signal(signal).await;
+        assert_eq!(provider.ends().await.code(), Some(code));
     }
 }
 
@@ -322,6 +352,29 @@ async fn serves_until_it_is_told_to_stop() {
     let served = instance.serve().await;
     println!("served: {served:?}");
     // A thread that waits for input would keep the runtime.
+    std::process::exit(0);
+}
+
+#[tokio::test]
+#[ignore = "a process for the other tests"]
+async fn does_something_else_before_it_serves() {
+    let Some(builder) = passed() else { return };
+    let instance = builder
+        .provide(GreeterServer::new(Patient))
+        .build()
+        .expect("valid");
+    instance.start().await.expect("starts");
+    println!("started");
+    while !instance.exported().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    println!("ended");
+    let mut line = String::new();
+    let read = BufReader::new(tokio::io::stdin())
+        .read_line(&mut line)
+        .await;
+    read.expect("text");
+    println!("served: {:?}", instance.serve().await);
     std::process::exit(0);
 }
 

@@ -178,7 +178,8 @@ impl InstanceBuilder {
             activity: Activity::new(),
             running: Mutex::new(Running::default()),
             phase: watch::Sender::new(Phase::Built),
-            last_task: Mutex::default(),
+            impatient: watch::Sender::new(false),
+            last_tasks: Mutex::default(),
         })))
     }
 }

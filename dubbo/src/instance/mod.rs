@@ -46,8 +46,9 @@ struct Inner {
     activity: Arc<Activity>,
     running: Mutex<Running>,
     phase: watch::Sender<Phase>,
-    /// The task that ends it.
-    last_task: Mutex<JoinSet<()>>,
+    impatient: signals::Impatient,
+    /// What listens for signals, and what ends it.
+    last_tasks: Mutex<JoinSet<()>>,
 }
 
 /// By lower-case name.
@@ -114,10 +115,13 @@ impl Instance {
 
     /// Opens the ports, serves everything that is provided, then tells the registries.
     ///
+    /// From now on SIGTERM and SIGINT begin a shutdown, unless `shutdown.internal-signal` is off; [`serve`](Self::serve)
+    /// waits for it. A second signal ends a program that does not serve at once, with the usual exit code.
+    ///
     /// # Errors
     ///
-    /// A service cannot be exported or registered; what had been started is taken back, and the instance has ended. Or
-    /// the instance has been started already, or was shut down.
+    /// A service cannot be exported or registered, or signals cannot be listened for; what had been started is taken
+    /// back, and the instance has ended. Or the instance has been started already, or was shut down.
     ///
     /// # Cancel safety
     ///
@@ -135,7 +139,11 @@ impl Instance {
                 "the instance has been started already, or was shut down",
             ));
         }
-        let started = self.0.start().await;
+        // First of all: whoever is told that a program has started may tell it to stop.
+        let started = match signals::obey(&self.0) {
+            Ok(()) => self.0.start().await,
+            Err(error) => Err(error),
+        };
         if started.is_err() {
             self.shutdown(Duration::ZERO).await;
         }

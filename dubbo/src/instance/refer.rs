@@ -239,10 +239,9 @@ impl Inner {
         Err(Error::NoProvider {
             service: service.clone(),
             waited_millis: patience.as_millis(),
-            reason: directory.why_unavailable().map_or_else(
-                || "one came just now".to_owned(),
-                |status| status.message().to_owned(),
-            ),
+            reason: directory
+                .why_unavailable()
+                .unwrap_or_else(|| "one came just now".to_owned()),
         })
     }
 

@@ -16,6 +16,12 @@ impl Inner {
     ///
     /// The end goes on when the future is dropped.
     pub(super) async fn shutdown(self: &Arc<Self>, grace: Duration) {
+        self.begin_end(grace);
+        self.ended().await;
+    }
+
+    /// Begins the end, unless it has begun.
+    pub(super) fn begin_end(self: &Arc<Self>, grace: Duration) {
         let begins = self.phase.send_if_modified(|phase| {
             let begins = *phase < Phase::ShuttingDown;
             if begins {
@@ -26,11 +32,10 @@ impl Inner {
         if begins {
             let ending = Ending(Arc::clone(self));
             let deadline = after(grace);
-            self.last_task
+            self.last_tasks
                 .lock()
                 .spawn(async move { ending.0.end(deadline).await });
         }
-        self.ended().await;
     }
 
     /// Waits for a shutdown that someone else begins to begin.

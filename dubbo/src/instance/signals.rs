@@ -1,31 +1,39 @@
-//! Serving until the operating system says stop.
+//! The signals of the operating system that say stop.
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use std::sync::{Arc, Weak};
 
-use super::Instance;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+
+use super::{Inner, Instance};
 use crate::{config::defaults, error::Error};
 
-/// Waits for a signal or a shutdown from elsewhere, then for the shutdown to be done.
-pub(super) async fn serve(instance: &Instance) -> Result<(), Error> {
-    let config = &instance.0.config.shutdown;
-    let grace = config.timeout.unwrap_or(defaults::SHUTDOWN_TIMEOUT);
-    if config.internal_signal == Some(false) {
-        instance.0.ended().await;
+/// Obeys signals from now on, for as long as the instance is there: the first one begins the shutdown, whether or not
+/// anybody serves yet.
+pub(super) fn obey(instance: &Arc<Inner>) -> Result<(), Error> {
+    if instance.config.shutdown.internal_signal == Some(false) {
         return Ok(());
     }
-    let mut signals = Signals::listen().map_err(Error::Signals)?;
+    let signals = Signals::listen().map_err(Error::Signals)?;
+    let obeying = signals.obey(Arc::downgrade(instance));
+    instance.last_tasks.lock().spawn(obeying);
+    Ok(())
+}
+
+/// Waits for the shutdown to be done, or for the signal that cuts it short.
+pub(super) async fn serve(instance: &Instance) -> Result<(), Error> {
+    let mut impatient = instance.0.impatient.subscribe();
     tokio::select! {
-        () = instance.0.ended() => return Ok(()),
-        name = signals.next() => tracing::info!(signal = name, "shutting down"),
-    }
-    tokio::select! {
-        () = instance.shutdown(grace) => Ok(()),
-        name = signals.next() => {
-            tracing::warn!(signal = name, "a second signal; not waiting any longer");
-            Err(Error::Interrupted)
-        }
+        biased;
+        () = instance.0.ended() => Ok(()),
+        Ok(_) = impatient.wait_for(|impatient| *impatient) => Err(Error::Interrupted),
     }
 }
+
+/// Whether a second signal has come. Each one that serves subscribes to it.
+pub(super) type Impatient = watch::Sender<bool>;
 
 struct Signals {
     interrupt: Signal,
@@ -40,10 +48,32 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> &'static str {
+    async fn obey(mut self, instance: Weak<Inner>) {
+        let (name, _) = self.next().await;
+        if let Some(instance) = instance.upgrade() {
+            tracing::info!(signal = name, "shutting down");
+            let grace = instance.config.shutdown.timeout;
+            instance.begin_end(grace.unwrap_or(defaults::SHUTDOWN_TIMEOUT));
+        }
+        loop {
+            let (name, exit_code) = self.next().await;
+            tracing::warn!(signal = name, "a second signal; not waiting any longer");
+            let Some(instance) = instance.upgrade() else {
+                return;
+            };
+            instance.impatient.send_replace(true);
+            if instance.impatient.receiver_count() == 0 {
+                // The program does something else than to serve, and nothing but this listens to its operator.
+                std::process::exit(exit_code);
+            }
+        }
+    }
+
+    /// A signal's name, and the exit code of what it ends.
+    async fn next(&mut self) -> (&'static str, i32) {
         tokio::select! {
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => ("SIGINT", 128 + 2),
+            _ = self.terminate.recv() => ("SIGTERM", 128 + 15),
         }
     }
 }
