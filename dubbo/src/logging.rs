@@ -2,9 +2,10 @@
 
 use std::io::IsTerminal as _;
 
+use tracing::subscriber::NoSubscriber;
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
-use crate::config::{LogFormat, LogLevel, LoggerConfig};
+use crate::config::{LogFormat, LogLevel, LoggerConfig, Problem};
 
 /// Logs to standard error as `config` says, unless the program has set up logging of its own or says nothing about it.
 pub(crate) fn install(config: &LoggerConfig) {
@@ -14,6 +15,23 @@ pub(crate) fn install(config: &LoggerConfig) {
     let subscriber = subscriber(config, std::io::stderr, std::io::stderr().is_terminal());
     if tracing::subscriber::set_global_default(subscriber).is_err() {
         tracing::debug!("the program logs by itself; the `logger` section is left to it");
+    }
+}
+
+/// Logs what is doubtful in a configuration; on standard error if nobody has set up a log, or it would be lost.
+pub(crate) fn warn(doubtful: &[Problem]) {
+    let warn = || {
+        for problem in doubtful {
+            tracing::warn!("{problem}");
+        }
+    };
+    let unheard = tracing::dispatcher::get_default(|log| log.is::<NoSubscriber>());
+    if unheard && !doubtful.is_empty() {
+        let config = LoggerConfig::new().level(LogLevel::Warn);
+        let colours = std::io::stderr().is_terminal();
+        tracing::subscriber::with_default(subscriber(&config, std::io::stderr, colours), warn);
+    } else {
+        warn();
     }
 }
 

@@ -104,7 +104,8 @@ impl InstanceBuilder {
     }
 
     /// Sets what is logged, from [`build`](Self::build) on and for the whole process. Without it and without a `logger`
-    /// section, logging is left to the program; so it is when the program has set up `tracing` by itself.
+    /// section, logging is left to the program; so it is when the program has set up `tracing` by itself. When nobody has
+    /// set up anything, what is doubtful in the configuration is still told, on standard error.
     pub fn logger(mut self, options: LoggerConfig) -> Self {
         self.code.logger = options;
         self
@@ -161,9 +162,7 @@ impl InstanceBuilder {
         });
         let loaded = draft.check(&extensions)?;
         logging::install(&loaded.config.logger);
-        for warning in &loaded.warnings {
-            tracing::warn!("{warning}");
-        }
+        logging::warn(&loaded.warnings);
 
         let config = loaded.config;
         let protocols = create_protocols(&extensions)?;
