@@ -63,7 +63,8 @@ impl Inner {
         self.leave(&registered, deadline).await;
         self.announce(deadline).await;
         if serves {
-            self.serve_late_calls(deadline).await;
+            self.serve_late_calls(!registered.is_empty(), deadline)
+                .await;
         }
         self.drain(deadline).await;
         let Running { references, .. } = std::mem::take(&mut *self.running.lock());
@@ -113,13 +114,16 @@ impl Inner {
         }
     }
 
-    /// Consumers need a moment to take notice; until they have, their calls are served.
-    async fn serve_late_calls(&self, deadline: Instant) {
+    /// Consumers need a moment to take notice; until they have, their calls are served. Those that have not come by a
+    /// registry hear of the end from this instance itself, and need none.
+    async fn serve_late_calls(&self, was_registered: bool, deadline: Instant) {
         let config = &self.config.shutdown;
-        let notice = config
-            .consumer_update_wait_time
-            .unwrap_or(defaults::SHUTDOWN_CONSUMER_UPDATE_WAIT_TIME);
-        tokio::time::sleep_until(deadline.min(after(notice))).await;
+        if was_registered {
+            let notice = config
+                .consumer_update_wait_time
+                .unwrap_or(defaults::SHUTDOWN_CONSUMER_UPDATE_WAIT_TIME);
+            tokio::time::sleep_until(deadline.min(after(notice))).await;
+        }
 
         let step = config
             .step_timeout

@@ -18,13 +18,27 @@ use super::{
     rig::{desk, greet, load, named},
 };
 
-/// An instance that has just answered a call within the process, and its client.
+/// An instance that is registered and can be called within the process, and its client.
 async fn warm(shutdown: &str, service: impl Into<dubbo::Service>) -> (Instance, GreeterClient) {
+    warm_in("{protocol: probe, address: h}", shutdown, service).await
+}
+
+/// As [`warm`], with this registry.
+async fn warm_in(
+    registry: &str,
+    shutdown: &str,
+    service: impl Into<dubbo::Service>,
+) -> (Instance, GreeterClient) {
     let yaml = format!(
-        "dubbo: {{protocols: {{tri: {{name: injvm}}}}, shutdown: {{{shutdown}}}, \
-         consumer: {{protocol: injvm, request-timeout: 0}}}}"
+        "dubbo: {{registries: {{r: {registry}}}, protocols: {{tri: {{name: injvm}}, s: {{name: slow}}}}, \
+         shutdown: {{notify-timeout: 0, {shutdown}}}, consumer: {{protocol: injvm, request-timeout: 0}}}}"
     );
-    let instance = load(&yaml).provide(service).build().expect("valid");
+    let instance = load(&yaml)
+        .extension::<dyn Protocol>("slow", |_| Ok(Arc::new(Slow)))
+        .extension::<dyn Registry>("probe", Probe::new().plugin())
+        .provide(service)
+        .build()
+        .expect("valid");
     instance.start().await.expect("starts");
     let greeter = instance.refer().await.expect("refers");
     (instance, greeter)
@@ -98,6 +112,18 @@ async fn an_idle_instance_waits_for_notice_and_quiet() {
 async fn what_was_never_called_is_quiet() {
     let (instance, _greeter) = warm("consumer-update-wait-time: 1s", named("x")).await;
     assert_eq!(time_to_end(&instance, 60).await, Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_registered_waits_for_quiet_alone() {
+    let registry = "{protocol: probe, address: N/A}";
+    for (quiet_for, want) in [(0, 3), (2, 1), (60, 0)] {
+        let (instance, greeter) = warm_in(registry, "", named("x")).await;
+        assert_eq!(greet(&greeter, "").await.expect("answers"), "x");
+        advance(Duration::from_secs(quiet_for)).await;
+        let took = time_to_end(&instance, 60).await;
+        assert_eq!(took, Duration::from_secs(want), "quiet for {quiet_for} s");
+    }
 }
 
 #[tokio::test(start_paused = true)]

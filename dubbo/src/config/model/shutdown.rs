@@ -15,7 +15,7 @@ settings! {
         /// `notify-timeout`, by default 5 s: how long telling the consumers may take.
         notify_timeout: Option<Duration>,
         /// `consumer-update-wait-time`, by default 3 s: how long consumers get to notice that the program has left the
-        /// registries.
+        /// registries. A program that was in none does not wait.
         consumer_update_wait_time: Option<Duration>,
         /// `offline-request-window-timeout`, by default 3 s: how long after the last request none may come before the
         /// program counts as idle.
