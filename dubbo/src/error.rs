@@ -1,5 +1,7 @@
 //! What can keep an instance from doing what it was asked.
 
+use std::fmt;
+
 use dubbo_core::{
     extension::ExtensionError, protocol::ProtocolError, registry::RegistryError,
     service::ServiceKey,
@@ -8,7 +10,9 @@ use dubbo_core::{
 use crate::config::ConfigErrors;
 
 /// Why an instance could not be built, started or asked for a client.
-#[derive(Debug, thiserror::Error)]
+///
+/// Its `Debug` is its text, because that is what a `main` that returns it prints.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The instance was started twice, or is used after its shutdown.
@@ -57,4 +61,13 @@ pub enum Error {
     /// A second signal came while the instance was shutting down.
     #[error("shutdown cut short by a second signal")]
     Interrupted,
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(errors) => fmt::Debug::fmt(errors, f),
+            other => fmt::Display::fmt(other, f),
+        }
+    }
 }

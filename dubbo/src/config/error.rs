@@ -12,7 +12,9 @@ use dubbo_core::yaml::{Problem, Problems};
 /// dubbo.yaml:12:5: dubbo.consumer.chek: unknown key (did you mean `check`?)
 /// warning: dubbo.yaml:2:13: dubbo.profiles.active: there is no file `dubbo-prod.yaml`
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its `Debug` is the same text, because that is what a `main` that returns it prints; several lines begin on a new one.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
     errors: Vec<Problem>,
     warnings: Vec<Problem>,
@@ -45,6 +47,15 @@ impl fmt::Display for ConfigErrors {
             write!(f, "\nwarning: {warning}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.errors.len() + self.warnings.len() > 1 {
+            f.write_str("\n")?;
+        }
+        fmt::Display::fmt(self, f)
     }
 }
 

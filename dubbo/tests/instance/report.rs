@@ -110,6 +110,32 @@ async fn without_strict_an_unknown_key_is_a_warning_and_a_wrong_value_is_not() {
     );
 }
 
+#[test]
+fn a_main_that_returns_an_error_prints_its_text() {
+    let main = |yaml: &str| -> Result<(), Box<dyn std::error::Error>> {
+        load(yaml).build()?;
+        Ok(())
+    };
+    for (yaml, want) in [
+        (
+            "dubbo: {a: 1}",
+            "Error: dubbo.yaml:1:9: dubbo.a: unknown key",
+        ),
+        (
+            "dubbo: {a: 1, b: 2}",
+            "Error: \ndubbo.yaml:1:9: dubbo.a: unknown key\ndubbo.yaml:1:15: dubbo.b: unknown key",
+        ),
+    ] {
+        let error = main(yaml).expect_err("it is wrong");
+        // As the standard library does it.
+        assert_eq!(format!("Error: {error:?}"), want);
+    }
+    assert_eq!(
+        format!("{:?}", Error::Interrupted),
+        Error::Interrupted.to_string()
+    );
+}
+
 #[tokio::test]
 async fn a_program_that_only_consumes_may_share_its_file_with_one_that_provides() {
     let yaml = "dubbo: {provider: {services: {Ghost: {interface: org.example.Ghost}}}, protocols: {tri: {port: 0}}}";
