@@ -29,6 +29,7 @@ pub(crate) struct Scripted {
     script: Mutex<VecDeque<Answer>>,
     calls: Mutex<Vec<Got>>,
     available: AtomicBool,
+    why_unavailable: Mutex<Option<String>>,
     in_flight: AtomicUsize,
     closed: AtomicBool,
 }
@@ -75,6 +76,7 @@ impl Scripted {
             script: Mutex::new(script.into_iter().collect()),
             calls: Mutex::default(),
             available: AtomicBool::new(true),
+            why_unavailable: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
         })
@@ -82,6 +84,12 @@ impl Scripted {
 
     pub(crate) fn set_available(&self, available: bool) {
         self.available.store(available, Ordering::Relaxed);
+    }
+
+    /// Makes it unavailable, and has it say why.
+    pub(crate) fn set_unreachable(&self, why: &str) {
+        *self.why_unavailable.lock() = Some(why.to_owned());
+        self.set_available(false);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -101,6 +109,10 @@ impl Invoker for Scripted {
 
     fn is_available(&self) -> bool {
         self.available.load(Ordering::Relaxed) && !self.is_closed()
+    }
+
+    fn why_unavailable(&self) -> Option<String> {
+        self.why_unavailable.lock().clone()
     }
 
     fn in_flight(&self) -> usize {
@@ -201,7 +213,7 @@ impl Directory for Fixed {
         Arc::clone(&self.nodes.lock())
     }
 
-    fn why_unavailable(&self) -> Option<Status> {
+    fn why_unavailable(&self) -> Option<String> {
         None
     }
 

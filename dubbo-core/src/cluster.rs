@@ -40,8 +40,9 @@ pub trait Directory: Send + Sync + 'static {
     /// All providers, before routing.
     fn nodes(&self) -> Arc<[Node]>;
 
-    /// Why no provider can be called now: nobody is listed, or nobody who is listed is available. `None` when there is one.
-    fn why_unavailable(&self) -> Option<Status>;
+    /// Why no provider can be called now: nobody is listed, or nobody who is listed is available, each with its
+    /// [reason](Invoker::why_unavailable). `None` when there is one.
+    fn why_unavailable(&self) -> Option<String>;
 
     /// The consumer's URL.
     fn consumer_url(&self) -> &Url;

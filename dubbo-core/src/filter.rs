@@ -96,6 +96,10 @@ impl Invoker for Chain {
         self.end.is_available()
     }
 
+    fn why_unavailable(&self) -> Option<String> {
+        self.end.why_unavailable()
+    }
+
     fn in_flight(&self) -> usize {
         self.end.in_flight()
     }
@@ -129,5 +133,54 @@ impl fmt::Debug for Chain {
             .field("filters", &self.filters.len())
             .field("end", self.end.url())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Passing;
+
+    #[async_trait]
+    impl Filter for Passing {
+        async fn invoke(&self, invocation: Invocation, next: Next<'_>) -> RpcResult {
+            next.run(invocation).await
+        }
+    }
+
+    struct Gone(Url);
+
+    #[async_trait]
+    impl Invoker for Gone {
+        fn url(&self) -> &Url {
+            &self.0
+        }
+
+        fn is_available(&self) -> bool {
+            false
+        }
+
+        fn why_unavailable(&self) -> Option<String> {
+            Some("it is gone".to_owned())
+        }
+
+        fn in_flight(&self) -> usize {
+            7
+        }
+
+        async fn invoke(&self, _invocation: Invocation) -> RpcResult {
+            unreachable!("nobody calls it")
+        }
+    }
+
+    #[test]
+    fn filters_hide_nothing_of_the_invoker_behind_them() {
+        let gone = Arc::new(Gone(Url::new("tri", "10.0.0.1")));
+        let chain = Chain::wrap(vec![Arc::new(Passing)], gone);
+        assert_eq!(chain.url().host(), "10.0.0.1");
+        assert!(!chain.is_available());
+        assert_eq!(chain.why_unavailable().as_deref(), Some("it is gone"));
+        assert_eq!(chain.in_flight(), 7);
     }
 }

@@ -20,6 +20,12 @@ pub trait Invoker: Send + Sync + 'static {
         true
     }
 
+    /// Why a call has no chance now, for messages: which address or service it is, and what is wrong with it. `None` when
+    /// a call has one, or when the invoker cannot tell.
+    fn why_unavailable(&self) -> Option<String> {
+        None
+    }
+
     /// How many calls it is carrying.
     fn in_flight(&self) -> usize {
         0

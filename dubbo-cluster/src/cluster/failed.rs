@@ -10,8 +10,9 @@ use dubbo_core::{
 
 /// The source of the status of a call that a cluster gave up: `status.source()` downcasts to it.
 ///
-/// The status itself has the code, details and attachments of the last attempt, and this value's text as its message
-/// (`docs/spec/cluster.md` §2.1.4). What a peer answered to a call that may be made once is left in the peer's words.
+/// The status itself has the code, text, details and attachments of the last attempt, and behind the text in parentheses
+/// how the attempts went (`docs/spec/cluster.md` §2.1.4). What a peer answered to a call that may be made once is left in
+/// the peer's words. The text of this value tells the caller's address and the framework's version, too.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FailedCall {
@@ -78,12 +79,12 @@ impl FailedCall {
     pub(super) fn into_status(self, instead: Option<Status>) -> Status {
         let last = instead.or_else(|| Some(self.attempts.last()?.status.clone()));
         let Some(last) = last else {
-            return Status::internal(self.to_string());
+            return Status::internal(Story(&self).to_string());
         };
         let message = if self.allowed == 1 && last.origin() == Origin::Remote {
             last.message().to_owned()
         } else {
-            format!("{self}: {}", last.message())
+            format!("{} ({})", last.message(), Story(&self))
         };
         // Made anew, because "not processed" holds for the call only if it holds for every attempt.
         let status = Status::new(last.code(), message)
@@ -105,28 +106,41 @@ impl fmt::Display for FailedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "calling {} of {}: {} of {} attempts failed (",
-            self.method, self.service, self.made, self.allowed
+            "{}; consumer {}, dubbo-rust {}",
+            Story(self),
+            self.consumer,
+            env!("CARGO_PKG_VERSION")
+        )
+    }
+}
+
+/// How the attempts of a call went: what its caller does not know anyway.
+struct Story<'a>(&'a FailedCall);
+
+impl fmt::Display for Story<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = self.0;
+        write!(
+            f,
+            "calling {} of {}: {} of {} attempts failed",
+            call.method, call.service, call.made, call.allowed
         )?;
-        for (index, attempt) in self.attempts.iter().take(SHOWN).enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
+        for (index, attempt) in call.attempts.iter().take(SHOWN).enumerate() {
+            let separator = if index == 0 { ": " } else { ", " };
             write!(f, "{separator}{attempt}")?;
         }
-        let more = (self.made as usize).saturating_sub(SHOWN);
+        let more = (call.made as usize).saturating_sub(SHOWN);
         if more > 0 {
             write!(f, " and {more} more")?;
         }
-        f.write_str(")")?;
-        if let Some(stopped) = &self.stopped {
-            write!(f, ", {stopped}")?;
+        if let Some(stopped) = &call.stopped {
+            write!(f, "; {stopped}")?;
         }
+        let plural = if call.candidates == 1 { "" } else { "s" };
         write!(
             f,
-            "; {} candidates from {}; consumer {}, dubbo-rust {}",
-            self.candidates,
-            self.origin,
-            self.consumer,
-            env!("CARGO_PKG_VERSION")
+            "; {} candidate{plural} from {}",
+            call.candidates, call.origin
         )
     }
 }
@@ -184,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_tells_the_whole_story() {
+    fn the_text_is_the_cause_and_then_the_whole_story() {
         let mut failed = failed(
             &[
                 Status::unavailable("refused"),
@@ -193,15 +207,27 @@ mod tests {
             3,
         );
         failed.stopped = Some("no time for another".to_owned());
+        let story = "calling Get of g/a.B:1.0: 2 of 3 attempts failed: tri://10.0.0.1:1 unavailable after 2ms, \
+                     tri://10.0.0.1:2 deadline_exceeded after 2ms; no time for another; 3 candidates from registry \
+                     memory://local";
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(
-            failed.into_status(None).message(),
-            format!(
-                "calling Get of g/a.B:1.0: 2 of 3 attempts failed (tri://10.0.0.1:1 unavailable after 2ms, \
-                 tri://10.0.0.1:2 deadline_exceeded after 2ms), no time for another; 3 candidates from registry \
-                 memory://local; consumer 10.0.0.9, dubbo-rust {version}: too slow"
-            )
+            failed.to_string(),
+            format!("{story}; consumer 10.0.0.9, dubbo-rust {version}")
         );
+        assert_eq!(
+            failed.into_status(None).message(),
+            format!("too slow ({story})")
+        );
+    }
+
+    #[test]
+    fn a_lone_provider_is_one_candidate() {
+        let mut failed = failed(&[Status::unavailable("refused")], 1);
+        failed.candidates = 1;
+        let status = failed.into_status(None);
+        let want = "; 1 candidate from registry memory://local)";
+        assert!(status.message().ends_with(want), "{status}");
     }
 
     #[test]
@@ -236,7 +262,7 @@ mod tests {
             (&broken, 1, false),
         ] {
             let status = failed(std::slice::from_ref(status), allowed).into_status(None);
-            let told = status.message().starts_with("calling Get of g/a.B:1.0: ");
+            let told = status.message().contains(" (calling Get of g/a.B:1.0: ");
             assert_eq!(!told, in_its_words, "{status}");
             let source = Error::source(&status).expect("the story");
             assert!(source.is::<FailedCall>());
@@ -269,7 +295,7 @@ mod tests {
         );
         let text = failed.to_string();
         assert!(
-            text.contains("1000 of 1000 attempts") && text.contains(" and 992 more)"),
+            text.contains("1000 of 1000 attempts") && text.contains(" and 992 more; "),
             "{text}"
         );
     }

@@ -41,6 +41,10 @@ impl Invoker for FailfastInvoker {
         self.0.is_available()
     }
 
+    fn why_unavailable(&self) -> Option<String> {
+        self.0.directory.why_unavailable()
+    }
+
     fn in_flight(&self) -> usize {
         self.0.in_flight()
     }

@@ -58,10 +58,9 @@ pub(super) struct State {
 }
 
 impl Shared {
-    /// The error of an empty list.
-    fn nobody(&self, state: &State) -> Status {
-        let why = state.view.explain(&self.registry, Instant::now());
-        no_provider(&self.service, &why)
+    /// Why the list is empty.
+    fn why_empty(&self, state: &State) -> String {
+        state.view.explain(&self.registry, Instant::now())
     }
 }
 
@@ -124,7 +123,8 @@ impl Directory for DynamicDirectory {
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
         let state = self.shared.state.load();
         if state.nodes.is_empty() {
-            return Err(self.shared.nobody(&state));
+            let why = self.shared.why_empty(&state);
+            return Err(no_provider(&self.shared.service, &why));
         }
         let mut candidates = Candidates::all(Arc::clone(&state.nodes));
         self.routers
@@ -137,17 +137,12 @@ impl Directory for DynamicDirectory {
         Arc::clone(&self.shared.state.load().nodes)
     }
 
-    fn why_unavailable(&self) -> Option<Status> {
-        let Shared {
-            service,
-            registry,
-            state,
-        } = &*self.shared;
-        let state = state.load();
+    fn why_unavailable(&self) -> Option<String> {
+        let state = self.shared.state.load();
         if state.nodes.is_empty() {
-            return Some(self.shared.nobody(&state));
+            return Some(self.shared.why_empty(&state));
         }
-        (!any_available(&state.nodes)).then(|| none_available(service, registry, &state.nodes))
+        (!any_available(&state.nodes)).then(|| none_available(&self.shared.registry, &state.nodes))
     }
 
     fn consumer_url(&self) -> &Url {

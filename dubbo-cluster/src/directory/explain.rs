@@ -12,15 +12,19 @@ pub(super) fn no_provider(service: &ServiceKey, why: &dyn fmt::Display) -> Statu
     Status::unavailable(format!("no provider available for {service}: {why}")).not_processed()
 }
 
-/// The error of a reference all of whose `nodes` are out of reach.
-pub(super) fn none_available(service: &ServiceKey, origin: &str, nodes: &[Node]) -> Status {
-    let names = nodes.iter().map(|node| named(node.invoker.url()));
-    let why = format!(
+/// Why none of `nodes` can be called, all of which are out of reach.
+pub(super) fn none_available(origin: &str, nodes: &[Node]) -> String {
+    let reasons = nodes.iter().map(|node| {
+        let invoker = &node.invoker;
+        invoker
+            .why_unavailable()
+            .unwrap_or_else(|| named(invoker.url()))
+    });
+    format!(
         "none of {} from {origin} can be reached: {}",
         nodes.len(),
-        some_of(names)
-    );
-    no_provider(service, &why)
+        some_of(reasons)
+    )
 }
 
 /// What messages call the provider at `url`.
@@ -112,15 +116,16 @@ impl View {
 }
 
 /// The first few, and how many more there are.
-fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names.take(SHOWN).collect::<Vec<_>>().join(", ");
+fn some_of(texts: impl ExactSizeIterator<Item = String>) -> String {
+    let more = texts.len().saturating_sub(SHOWN);
+    let shown = texts.take(SHOWN).collect::<Vec<_>>().join(", ");
     if more > 0 {
         format!("{shown} and {more} more")
     } else {
         shown
     }
 }
+
 fn ago(now: Instant, then: Instant) -> String {
     let tenths = now.duration_since(then).as_millis() / 100 * 100;
     format!(

@@ -90,24 +90,23 @@ impl StaticDirectory {
         })
     }
 
-    /// The error of a directory without providers, if it is one.
-    fn nobody(&self) -> Option<Status> {
-        let why = if self.closed.load(Ordering::Relaxed) {
-            "the reference is closed"
+    /// Why there are no providers, if there are none.
+    fn why_empty(&self) -> Option<&'static str> {
+        if self.closed.load(Ordering::Relaxed) {
+            Some("the reference is closed")
         } else if self.nodes.is_empty() {
-            "the reference names no direct URL"
+            Some("the reference names no direct URL")
         } else {
-            return None;
-        };
-        Some(no_provider(&self.consumer.service_key(), &why))
+            None
+        }
     }
 }
 
 #[async_trait]
 impl Directory for StaticDirectory {
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
-        if let Some(status) = self.nobody() {
-            return Err(status);
+        if let Some(why) = self.why_empty() {
+            return Err(no_provider(&self.consumer.service_key(), &why));
         }
         let mut candidates = Candidates::all(Arc::clone(&self.nodes));
         self.routers
@@ -120,11 +119,11 @@ impl Directory for StaticDirectory {
         Arc::clone(&self.nodes)
     }
 
-    fn why_unavailable(&self) -> Option<Status> {
-        self.nobody().or_else(|| {
-            let service = self.consumer.service_key();
-            (!any_available(&self.nodes)).then(|| none_available(&service, ORIGIN, &self.nodes))
-        })
+    fn why_unavailable(&self) -> Option<String> {
+        if let Some(why) = self.why_empty() {
+            return Some(why.to_owned());
+        }
+        (!any_available(&self.nodes)).then(|| none_available(ORIGIN, &self.nodes))
     }
 
     fn consumer_url(&self) -> &Url {

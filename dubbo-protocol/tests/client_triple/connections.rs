@@ -25,6 +25,10 @@ async fn a_refused_connection_is_said_with_address_reason_and_next_attempt() {
     let (address, protocol) = (nobody().await, TripleProtocol::default());
     let stub = stub(&protocol, address, "").await;
     assert!(!stub.invoker().is_available(), "nothing is known yet");
+    assert_eq!(
+        stub.invoker().why_unavailable().as_deref(),
+        Some(&*format!("connecting to {address}: no answer yet"))
+    );
     let status = soon("an error", greet(&stub, "x"))
         .await
         .expect_err("nobody listens");
@@ -42,6 +46,9 @@ async fn a_refused_connection_is_said_with_address_reason_and_next_attempt() {
         assert!(status.message().contains(part), "{part} in {status}");
     }
     assert!(!stub.invoker().is_available());
+    let why = stub.invoker().why_unavailable().expect("it failed");
+    let want = format!("cannot connect to {address}: Connection refused");
+    assert!(why.starts_with(&want), "{why}");
 }
 
 #[tokio::test]
@@ -162,6 +169,7 @@ async fn a_provider_that_is_back_is_found_again() {
     let (reply, ()) = tokio::join!(soon("an answer", call), peer);
     assert_eq!(reply.expect("it is back").message(), "b");
     assert!(stub.invoker().is_available());
+    assert_eq!(stub.invoker().why_unavailable(), None);
 }
 
 #[tokio::test]
@@ -196,6 +204,8 @@ async fn references_to_one_address_share_a_connection_until_the_last_is_gone() {
         (Code::Unavailable, Retry::Safe)
     );
     assert!(!other.invoker().is_available());
+    let why = other.invoker().why_unavailable().expect("it is closed");
+    assert!(why.ends_with("has been closed"), "{why}");
 }
 
 #[tokio::test]

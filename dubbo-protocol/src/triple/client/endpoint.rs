@@ -39,7 +39,11 @@ enum Slot {
     /// No more connections.
     Closed,
     /// An attempt is under way.
-    Connecting { was_up: bool },
+    Connecting {
+        was_up: bool,
+        /// Why the attempt before this one failed, if it did.
+        failed: Option<Arc<str>>,
+    },
     /// There is one, unless it has been retired and its successor is about to be tried.
     Ready(Arc<Connection>),
     /// The last attempt failed, and the next one has to wait.
@@ -54,7 +58,12 @@ impl Endpoint {
         connector: Arc<dyn Connector>,
         drivers: Drivers,
     ) -> Self {
-        let connecting = || Mutex::new(Slot::Connecting { was_up: false });
+        let connecting = || {
+            Mutex::new(Slot::Connecting {
+                was_up: false,
+                failed: None,
+            })
+        };
         let shared = Arc::new(Shared {
             address,
             options,
@@ -83,8 +92,32 @@ impl Endpoint {
         self.shared.slots.iter().any(|slot| {
             matches!(
                 &*slot.lock(),
-                Slot::Ready(_) | Slot::Connecting { was_up: true }
+                Slot::Ready(_) | Slot::Connecting { was_up: true, .. }
             )
+        })
+    }
+
+    /// Why a call has no chance, unless it has one: how the last attempt to connect failed, as calls are told.
+    pub(super) fn why_unavailable(&self) -> Option<String> {
+        if self.is_available() {
+            return None;
+        }
+        let Shared { address, slots, .. } = &*self.shared;
+        let mut closed = false;
+        for slot in slots {
+            match &*slot.lock() {
+                Slot::Waiting { why, .. }
+                | Slot::Connecting {
+                    failed: Some(why), ..
+                } => return Some(format!("cannot connect to {address}: {why}")),
+                Slot::Closed => closed = true,
+                Slot::Connecting { .. } | Slot::Ready(_) => {}
+            }
+        }
+        Some(if closed {
+            format!("the client of {address} has been closed")
+        } else {
+            format!("connecting to {address}: no answer yet")
         })
     }
 
@@ -174,9 +207,14 @@ impl Shared {
     async fn keep(self: Arc<Self>, index: usize) {
         let mut backoff = Backoff::new(RECONNECT);
         let mut was_up = false;
+        let mut failed = None;
         let mut useless_before = false;
         loop {
-            self.set(index, Slot::Connecting { was_up });
+            let slot = Slot::Connecting {
+                was_up,
+                failed: failed.take(),
+            };
+            self.set(index, slot);
             let used = self.connect_and_use(index).await;
             let useless = matches!(used, Use::Useless(_));
             match used {
@@ -190,7 +228,8 @@ impl Shared {
                     let wait = backoff.next_wait();
                     tracing::debug!(address = %self.address, %why, ?wait, "no connection");
                     let until = Instant::now() + wait;
-                    let why = why.into();
+                    let why: Arc<str> = why.into();
+                    failed = Some(Arc::clone(&why));
                     self.set(index, Slot::Waiting { why, until });
                     sleep(wait).await;
                     was_up = false;

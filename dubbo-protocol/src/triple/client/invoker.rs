@@ -51,6 +51,13 @@ impl Invoker for TripleInvoker {
             .is_some_and(|endpoint| endpoint.is_available())
     }
 
+    fn why_unavailable(&self) -> Option<String> {
+        match &*self.endpoint.load() {
+            Some(endpoint) => endpoint.why_unavailable(),
+            None => Some(format!("the reference to {} has been closed", self.address)),
+        }
+    }
+
     fn in_flight(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }

@@ -189,6 +189,37 @@ async fn probing_can_be_switched_off() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn why_it_failed_last_is_known_until_it_works_or_is_closed() {
+    let mut rig = Rig::new(true);
+    let stub = rig.stub("connect.timeout=1000");
+    let why = || stub.invoker().why_unavailable();
+    let refused = Some("cannot connect to peer:1: connection refused".to_owned());
+    assert_eq!(
+        why().as_deref(),
+        Some("connecting to peer:1: no answer yet")
+    );
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert_eq!(why(), refused);
+
+    *rig.connector.refuses.lock() = false;
+    let silent = rig.connections.recv().await.expect("it tries again");
+    assert_eq!(why(), refused, "no answer yet");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let silence = Some("cannot connect to peer:1: no answer within 1s".to_owned());
+    assert_eq!(why(), silence);
+    drop(silent);
+
+    let mut connection = rig.accept().await;
+    connection.frame("an answer to SETTINGS", is_settled).await;
+    assert_eq!(why(), None);
+    rig.client.shut_down(Instant::now()).await;
+    assert_eq!(
+        why().as_deref(),
+        Some("the client of peer:1 has been closed")
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn attempts_come_at_growing_intervals_and_end_with_the_reference() {
     let mut rig = Rig::new(true);
     let stub = rig.stub("");

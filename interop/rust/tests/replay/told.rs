@@ -49,13 +49,11 @@ impl Told {
     }
 }
 
-/// The text of an error without what the cluster puts before it, which is the text of its source.
+/// The text of an error without what the cluster adds to it: behind the cluster's story is the status of the last attempt.
 pub(crate) fn words(status: &Status) -> &str {
-    let before = status.source().map(|source| format!("{source}: "));
-    let text = status.message();
-    before
-        .and_then(|before| text.strip_prefix(&before))
-        .unwrap_or(text)
+    let story = status.source();
+    let last = story.and_then(|story| story.source()?.downcast_ref::<Status>());
+    last.unwrap_or(status).message()
 }
 
 /// Attachments as [`attachments`](crate::reading::attachments) has them.
