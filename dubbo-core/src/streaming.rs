@@ -129,13 +129,6 @@ impl<T> Clone for Sender<T> {
 #[error("the call has ended; nobody reads the stream")]
 pub struct Closed(());
 
-impl From<Closed> for Status {
-    /// A handler that cannot go on sending has been cancelled: `sender.send(message).await?` says so.
-    fn from(closed: Closed) -> Self {
-        Self::canceled(closed.to_string())
-    }
-}
-
 impl Closed {
     pub(crate) fn new() -> Self {
         Self(())

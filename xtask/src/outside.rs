@@ -30,7 +30,58 @@ pub(crate) fn check() -> Result<String, Failure> {
             .arg(process::target_dir()),
         "a user's crate needs no more than `dubbo` and `dubbo-build`: mend what it lacks",
     )?;
-    Ok("it builds and runs".to_owned())
+    build_readme_program()?;
+    Ok("it builds and runs, and the README's program builds".to_owned())
 }
+
+/// Builds what README.md tells a user to write, block by block.
+fn build_readme_program() -> Result<(), Failure> {
+    let readme = process::read("README.md")?;
+    let folder = process::target_dir().join("readme-program");
+    let root = process::root();
+    let manifest = block(&readme, "toml", 0)?.replace("../dubbo-rust", &root.to_string_lossy());
+    let head = "[package]\nname = \"readme-program\"\nedition = \"2024\"\n[workspace]\n";
+    for (path, text) in [
+        ("Cargo.toml", format!("{head}{manifest}{PROFILE}")),
+        ("proto/greet.proto", block(&readme, "proto", 0)?.to_owned()),
+        ("build.rs", block(&readme, "rust", 0)?.to_owned()),
+        ("src/main.rs", block(&readme, "rust", 1)?.to_owned()),
+        ("Cargo.lock", process::read("Cargo.lock")?),
+    ] {
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(&folder);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, text))
+            .map_err(|e| {
+                Failure::new(
+                    format!("{} cannot be written: {e}", path.display()),
+                    "make the target folder writable",
+                )
+            })?;
+    }
+    process::run(
+        cargo(["build", "--quiet", "--manifest-path"])
+            .arg(folder.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(process::target_dir()),
+        "mend the program in README.md: a newcomer copies it",
+    )
+}
+
+/// The text of the fenced block number `index` in `language`.
+fn block<'t>(readme: &'t str, language: &str, index: usize) -> Result<&'t str, Failure> {
+    let fence = format!("```{language}\n");
+    let text = readme.split(fence.as_str()).nth(index + 1);
+    text.and_then(|rest| rest.split("\n```").next())
+        .ok_or_else(|| {
+            Failure::new(
+                format!("README.md has no block number {} in {language}", index + 1),
+                "put it back, or change xtask/src/outside.rs with it",
+            )
+        })
+}
+
+/// As in the workspace, so that what both build is built once.
+const PROFILE: &str = "\n[profile.dev]\ndebug = \"line-tables-only\"\n";
 
 const FOLDER: &str = "xtask/outside";

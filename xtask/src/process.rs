@@ -152,7 +152,7 @@ impl Stopwatch {
     clippy::disallowed_methods,
     reason = "there is no runtime here, and `Child` has no wait with a limit"
 )]
-fn pause() {
+pub(crate) fn pause() {
     thread::sleep(Duration::from_millis(50));
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 /// Writes `bench/NAME.json` in the target folder: `ratios` are ours divided by theirs.
-fn write_report(name: &str, ratios: Value, figures: Value) -> Result<String, Failure> {
+fn write_report(name: &str, ratios: &Value, figures: &Value) -> Result<String, Failure> {
     let path = process::target_dir()
         .join("bench")
         .join(format!("{name}.json"));

@@ -4,11 +4,13 @@ use std::{
     fs,
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    thread,
     time::Duration,
 };
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    process::{self, Stopwatch},
+};
 
 /// A running server.
 pub(super) struct Server {
@@ -40,14 +42,15 @@ impl Server {
             address,
             child,
         };
-        for _ in 0..300 {
+        let watch = Stopwatch::start();
+        while watch.elapsed() < PATIENCE {
             if TcpStream::connect(address).is_ok() {
                 return Ok(server);
             }
             if let Ok(Some(status)) = server.child.try_wait() {
                 return Err(not_up(format!("it ended with {status}")));
             }
-            thread::sleep(Duration::from_millis(100));
+            process::pause();
         }
         Err(not_up("it did not listen within 30 s".to_owned()))
     }
@@ -90,6 +93,8 @@ pub(super) fn free_address() -> Result<SocketAddr, Failure> {
             )
         })
 }
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Linux reports processor time in hundredths of a second on every platform we know.
 const TICKS_PER_SECOND: f64 = 100.0;

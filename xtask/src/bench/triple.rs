@@ -67,7 +67,7 @@ pub(super) fn run() -> Result<String, Failure> {
     for (key, ratio) in &ratios {
         println!("{key:<36} {ratio:>8}");
     }
-    let written = write_report("triple", Value::Object(ratios), Value::Object(figures))?;
+    let written = write_report("triple", &Value::Object(ratios), &Value::Object(figures))?;
     Ok(format!(
         "{written}; took {:.0} s",
         watch.elapsed().as_secs_f64()
