@@ -9,62 +9,81 @@ use std::{
 
 use crate::{
     invocation::RpcResult,
+    service::MethodRef,
     status::{Origin, Status},
 };
 
-/// Runs a call; a panic in it is an `internal` status with the panic's text.
+/// Runs a call of `method`; a panic in it is an `internal` status.
+///
+/// The panic's text is for the log alone: it may hold what no caller is to know.
 ///
 /// # Errors
 ///
 /// Those of the call, and code 13 for a panic.
-pub async fn guard(call: Pin<Box<dyn Future<Output = RpcResult> + Send + '_>>) -> RpcResult {
-    let mut call = call;
-    std::future::poll_fn(|cx| poll_guarded(cx, |cx| call.as_mut().poll(cx)))
+pub async fn guard(
+    method: &MethodRef,
+    mut call: Pin<Box<dyn Future<Output = RpcResult> + Send + '_>>,
+) -> RpcResult {
+    std::future::poll_fn(|cx| poll_guarded(method, cx, |cx| call.as_mut().poll(cx)))
         .await
         .unwrap_or_else(Err)
 }
 
-/// Runs `f`; a panic in it is an `internal` status.
+/// Runs `f` for a call of `method`; a panic in it is an `internal` status.
 ///
 /// # Errors
 ///
 /// Code 13 for a panic.
-pub fn catch<T>(f: impl FnOnce() -> T) -> Result<T, Status> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| to_status(&*panic))
+pub fn catch<T>(method: &MethodRef, f: impl FnOnce() -> T) -> Result<T, Status> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| to_status(method, &*panic))
 }
 
-/// Polls once; a panic is an `internal` status. What panicked must not be polled again.
+/// Polls once for a call of `method`; a panic is an `internal` status. What panicked must not be polled again.
 pub fn poll_guarded<T>(
+    method: &MethodRef,
     cx: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
 ) -> Poll<Result<T, Status>> {
-    match catch(|| poll(cx)) {
+    match catch(method, || poll(cx)) {
         Ok(Poll::Pending) => Poll::Pending,
         Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
         Err(panicked) => Poll::Ready(Err(panicked)),
     }
 }
 
-fn to_status(panic: &(dyn Any + Send)) -> Status {
+fn to_status(method: &MethodRef, panic: &(dyn Any + Send)) -> Status {
     let text = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    tracing::error!(panic = text, "the handler of a call panicked");
-    Status::internal(format!("the handler panicked: {text}")).with_origin(Origin::Business)
+    tracing::error!(
+        service = method.service().interface(),
+        method = method.name(),
+        panic = text,
+        "the handler of a call panicked"
+    );
+    Status::internal("the handler panicked").with_origin(Origin::Business)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::status::Code;
+    use crate::{
+        service::{CallKind, MethodDescriptor, ServiceDescriptor},
+        status::Code,
+    };
 
     #[tokio::test]
-    async fn a_panic_is_an_internal_status_with_its_text() {
+    async fn a_panic_is_an_internal_status_that_keeps_its_text_from_the_caller() {
+        let methods = vec![MethodDescriptor::new("Find", CallKind::Unary)];
+        let service = Arc::new(ServiceDescriptor::new("shop.Orders", methods));
+        let method = MethodRef::new(service, 0);
         let call = Box::pin(async { panic!("lost {}", "it") });
-        let status = guard(call).await.expect_err("panics");
+        let status = guard(&method, call).await.expect_err("panics");
         assert_eq!(status.code(), Code::Internal);
-        assert_eq!(status.message(), "the handler panicked: lost it");
+        assert_eq!(status.message(), "the handler panicked");
     }
 }

@@ -223,10 +223,11 @@ impl Shared {
 
 /// Calls `callee`; a panic in it, or on the way to its future, is an error of this call alone.
 async fn run(callee: &dyn Invoker, invocation: Invocation) -> RpcResult {
+    let method = invocation.method.clone();
     let mut invocation = Some(invocation);
     let mut call = None;
     std::future::poll_fn(|cx| {
-        panics::poll_guarded(cx, |cx| {
+        panics::poll_guarded(&method, cx, |cx| {
             if let Some(invocation) = invocation.take() {
                 call = Some(callee.invoke(invocation));
             }
@@ -261,7 +262,7 @@ impl Carried {
             Body::Stream(mut items) => {
                 // What the stream says on its way to an item that is there already goes along, as over a wire.
                 let first = std::future::poll_fn(|cx| {
-                    Poll::Ready(match poll_item(&mut items, cx) {
+                    Poll::Ready(match poll_item(&self.method, &mut items, cx) {
                         Poll::Ready(item) => Some(item),
                         Poll::Pending => None,
                     })
@@ -373,7 +374,7 @@ impl Open {
         if self.cut.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Some(Err(self.call.cut())));
         }
-        let item = ready!(poll_item(&mut self.items, cx));
+        let item = ready!(poll_item(&self.call.method, &mut self.items, cx));
         Poll::Ready(item.map(|item| item.map_err(|status| self.failed(status))))
     }
 
@@ -415,8 +416,8 @@ impl Stream for Replies {
 }
 
 /// Polls the handler's stream; a panic in it is an item.
-fn poll_item(items: &mut PayloadStream, cx: &mut Context<'_>) -> Poll<Item> {
-    panics::poll_guarded(cx, |cx| Pin::new(items).poll_next(cx))
+fn poll_item(method: &MethodRef, items: &mut PayloadStream, cx: &mut Context<'_>) -> Poll<Item> {
+    panics::poll_guarded(method, cx, |cx| Pin::new(items).poll_next(cx))
         .map(|item| item.unwrap_or_else(|panicked| Some(Err(panicked))))
 }
 

@@ -138,15 +138,10 @@ async fn a_panic_ends_its_own_call_and_no_other() {
     }))
     .await;
     let mut wire = Wire::connect(provider.address).await;
-    for (name, text) in [
-        ("early", "so early"),
-        ("late", "so late"),
-        ("later", "later still"),
-    ] {
+    for name in ["early", "late", "later"] {
         let answer = wire.greet(name, &[]).await;
-        let (code, message) = answer.refused();
-        assert_eq!(code, 13);
-        assert!(message.contains(text), "{message}");
+        // What it says is for the log, not for the caller.
+        assert_eq!(answer.refused(), (13, "the handler panicked".to_owned()));
         assert_eq!(wire.greet("fine", &[]).await.code(), 0);
     }
 }
@@ -164,7 +159,7 @@ async fn a_panic_in_a_stream_is_its_end() {
     let mut wire = Wire::connect(provider.address).await;
     let answer = wire.call(GREET_STREAM, &[], request("x")).await;
     assert_eq!((answer.greetings().len(), answer.code()), (1, 13));
-    assert!(answer.message().contains("in the middle"), "{answer:?}");
+    assert_eq!(answer.message(), "the handler panicked");
     assert_eq!(
         wire.greet("x", &[]).await.code(),
         12,

@@ -120,7 +120,7 @@ impl Call {
             }
             (None, None) => return Err(Status::internal("the request was read already")),
         };
-        let call = catch(|| {
+        let call = catch(&answer.method, || {
             let service = Arc::clone(&self.route.key);
             let mut invocation = Invocation::new(service, answer.method.clone(), body);
             invocation.attachments = Attachments::from_headers(std::mem::take(&mut self.headers));
@@ -130,7 +130,7 @@ impl Call {
             // The handler may panic before it has given a future, too.
             self.route.invoker.invoke(invocation)
         })?;
-        answer.in_time(&mut late, guard(call)).await
+        answer.in_time(&mut late, guard(&answer.method, call)).await
     }
 }
 
@@ -226,7 +226,7 @@ impl Answer {
     ) -> Result<Response<ReplyBody>, Status> {
         // Nobody needs to be woken: the body is polled right after its headers are sent.
         let mut now = Context::from_waker(Waker::noop());
-        let next = match poll_item(&mut stream, &mut now) {
+        let next = match poll_item(&self.method, &mut stream, &mut now) {
             Poll::Ready(item) => Some(item),
             Poll::Pending => None,
         };

@@ -275,7 +275,7 @@ impl Many {
             return Poll::Ready(Some(Err(expired(&self.method))));
         }
         match &mut self.stream {
-            Some(stream) => poll_item(stream, cx),
+            Some(stream) => poll_item(&self.method, stream, cx),
             None => Poll::Ready(None),
         }
     }
@@ -302,8 +302,12 @@ impl Many {
 }
 
 /// Polls the handler's stream; a panic in it is an item.
-pub(super) fn poll_item(stream: &mut PayloadStream, cx: &mut Context<'_>) -> Poll<Item> {
-    poll_guarded(cx, |cx| Pin::new(stream).poll_next(cx))
+pub(super) fn poll_item(
+    method: &MethodRef,
+    stream: &mut PayloadStream,
+    cx: &mut Context<'_>,
+) -> Poll<Item> {
+    poll_guarded(method, cx, |cx| Pin::new(stream).poll_next(cx))
         .map(|item| item.unwrap_or_else(|panicked| Some(Err(panicked))))
 }
 
