@@ -1,8 +1,8 @@
 //! Every example runs and prints what it is there to show.
 
 use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, Command, Stdio},
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 /// Runs a program to its end and gives what it printed.
@@ -18,8 +18,8 @@ fn run(program: &str, args: &[&str]) -> String {
     text
 }
 
-/// A program that serves until it is told to stop.
-struct Serving(Child);
+/// A program that serves until it is told to stop. Its output stays open, for it may have more to print.
+struct Serving(Child, BufReader<ChildStdout>);
 
 impl Serving {
     /// Starts it, and waits until it has printed a line with `sign` in it.
@@ -28,13 +28,14 @@ impl Serving {
             .stdout(Stdio::piped())
             .spawn()
             .expect(program);
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let shown = lines
+        let mut output = BufReader::new(child.stdout.take().expect("piped"));
+        let shown = output
             .by_ref()
+            .lines()
             .map_while(Result::ok)
             .any(|line| line.contains(sign));
         assert!(shown, "{program} ended without saying {sign:?}");
-        Self(child)
+        Self(child, output)
     }
 
     /// Tells it to stop as an operator would, and expects a good end.
