@@ -5,7 +5,7 @@ use std::{
     fmt,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -17,7 +17,7 @@ use crate::{
     context::CallContext,
     invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
     invoker::Invoker,
-    payload::{Adapter, Payload},
+    payload::{Adapter, CodecError, Payload},
     request::{Request, Response},
     service::{MethodRef, ServiceDescriptor, ServiceKey},
     status::Status,
@@ -66,9 +66,7 @@ impl Stub {
         method: usize,
         request: Request<Req::Message>,
     ) -> Call<'_, Response<Resp::Message>> {
-        self.call(method, one::<Req>(request), |reply| {
-            one_reply::<Resp>(reply)
-        })
+        self.call(method, one::<Req>(request), one_reply::<Resp>)
     }
 
     /// For generated code: a call with one request and a stream of responses.
@@ -77,9 +75,7 @@ impl Stub {
         method: usize,
         request: Request<Req::Message>,
     ) -> Call<'_, Response<Streaming<Resp::Message>>> {
-        self.call(method, one::<Req>(request), |reply| {
-            many_replies::<Resp>(reply)
-        })
+        self.call(method, one::<Req>(request), many_replies::<Resp>)
     }
 
     /// For generated code: a call with a stream of requests and one response.
@@ -88,9 +84,7 @@ impl Stub {
         method: usize,
         requests: impl Stream<Item = Req::Message> + Send + 'static,
     ) -> Call<'_, Response<Resp::Message>> {
-        self.call(method, many::<Req>(requests), |reply| {
-            one_reply::<Resp>(reply)
-        })
+        self.call(method, many::<Req>(requests), one_reply::<Resp>)
     }
 
     /// For generated code: a call with streams both ways.
@@ -99,16 +93,14 @@ impl Stub {
         method: usize,
         requests: impl Stream<Item = Req::Message> + Send + 'static,
     ) -> Call<'_, Response<Streaming<Resp::Message>>> {
-        self.call(method, many::<Req>(requests), |reply| {
-            many_replies::<Resp>(reply)
-        })
+        self.call(method, many::<Req>(requests), many_replies::<Resp>)
     }
 
     fn call<O>(
         &self,
         method: usize,
         (body, attachments): (Body, crate::attachments::Attachments),
-        finish: fn(Reply) -> Result<O, Status>,
+        finish: fn(&MethodRef, Reply) -> Result<O, Status>,
     ) -> Call<'_, O> {
         let method = MethodRef::new(Arc::clone(&self.descriptor), method);
         let mut invocation = Invocation::new(Arc::clone(&self.service), method, body);
@@ -139,7 +131,7 @@ impl fmt::Debug for Stub {
 pub struct Call<'a, O> {
     stub: &'a Stub,
     invocation: Invocation,
-    finish: fn(Reply) -> Result<O, Status>,
+    finish: fn(&MethodRef, Reply) -> Result<O, Status>,
 }
 
 impl<O> Call<'_, O> {
@@ -202,6 +194,7 @@ impl<'a, O> IntoFuture for Call<'a, O> {
 
     fn into_future(self) -> CallFuture<'a, O> {
         CallFuture {
+            method: self.invocation.method.clone(),
             call: self.stub.invoker.invoke(self.invocation),
             finish: self.finish,
         }
@@ -221,16 +214,17 @@ impl<O> fmt::Debug for Call<'_, O> {
 /// Dropping it cancels the call; whether the provider has done it by then cannot be known.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct CallFuture<'a, O> {
+    method: MethodRef,
     call: Pin<Box<dyn Future<Output = RpcResult> + Send + 'a>>,
-    finish: fn(Reply) -> Result<O, Status>,
+    finish: fn(&MethodRef, Reply) -> Result<O, Status>,
 }
 
 impl<O> Future for CallFuture<'_, O> {
     type Output = Result<O, Status>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let finish = self.finish;
-        self.call.as_mut().poll(cx).map(|result| finish(result?))
+        let result = ready!(self.call.as_mut().poll(cx));
+        Poll::Ready(result.and_then(|reply| (self.finish)(&self.method, reply)))
     }
 }
 
@@ -256,13 +250,18 @@ fn many<Req: Adapter>(
     )
 }
 
-fn one_reply<Resp: Adapter>(reply: Reply) -> Result<Response<Resp::Message>, Status> {
+fn one_reply<Resp: Adapter>(
+    method: &MethodRef,
+    reply: Reply,
+) -> Result<Response<Resp::Message>, Status> {
     let Body::Unary(payload) = reply.body else {
-        return Err(Status::internal("got a stream where one response was due"));
+        return Err(Status::internal(format!(
+            "{method:?}: got a stream where one response was due"
+        )));
     };
-    let message = payload.decode::<Resp>().map_err(|error| {
-        Status::internal(format!("the response cannot be used: {error}")).with_source(error)
-    })?;
+    let message = payload
+        .decode::<Resp>()
+        .map_err(|error| unusable(method, error))?;
     Ok(Response::with_parts(
         message.unwrap(),
         reply.headers,
@@ -270,10 +269,24 @@ fn one_reply<Resp: Adapter>(reply: Reply) -> Result<Response<Resp::Message>, Sta
     ))
 }
 
-fn many_replies<Resp: Adapter>(reply: Reply) -> Result<Response<Streaming<Resp::Message>>, Status> {
+fn many_replies<Resp: Adapter>(
+    method: &MethodRef,
+    reply: Reply,
+) -> Result<Response<Streaming<Resp::Message>>, Status> {
     let Body::Stream(body) = reply.body else {
-        return Err(Status::internal("got one response where a stream was due"));
+        return Err(Status::internal(format!(
+            "{method:?}: got one response where a stream was due"
+        )));
     };
-    let stream = Streaming::received::<Resp>(body);
+    let method = method.clone();
+    let stream = Streaming::received::<Resp>(body, move |error| unusable(&method, error));
     Ok(Response::with_parts(stream, reply.headers, reply.trailers))
+}
+
+/// What a response is that cannot be read, alone or in a stream.
+fn unusable(method: &MethodRef, error: CodecError) -> Status {
+    Status::internal(format!(
+        "the response of {method:?} cannot be used: {error}"
+    ))
+    .with_source(error)
 }

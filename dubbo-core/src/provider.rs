@@ -13,9 +13,9 @@ use crate::{
     context::CallContext,
     invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
     invoker::Invoker,
-    payload::{Adapter, Payload},
+    payload::{Adapter, CodecError, Payload},
     request::{Request, Response},
-    service::ServiceDescriptor,
+    service::{MethodRef, ServiceDescriptor},
     status::Status,
     streaming::Streaming,
     url::Url,
@@ -208,10 +208,9 @@ fn one_request<Req: Adapter>(invocation: Invocation) -> Result<Request<Req::Mess
             "{method:?} takes one request, not a stream"
         )));
     };
-    let message = payload.decode::<Req>().map_err(|error| {
-        Status::invalid_argument(format!("the request of {method:?} is not usable: {error}"))
-            .with_source(error)
-    })?;
+    let message = payload
+        .decode::<Req>()
+        .map_err(|error| unusable(&method, error))?;
     Ok(Request::received(
         message.unwrap(),
         invocation.attachments,
@@ -223,14 +222,20 @@ fn many_requests<Req: Adapter>(
     invocation: Invocation,
 ) -> Result<Request<Streaming<Req::Message>>, Status> {
     let context = CallContext::of(&invocation);
+    let method = invocation.method;
     let Body::Stream(body) = invocation.body else {
-        let method = invocation.method;
         return Err(Status::internal(format!(
             "{method:?} takes a stream of requests"
         )));
     };
-    let stream = Streaming::received::<Req>(body);
+    let stream = Streaming::received::<Req>(body, move |error| unusable(&method, error));
     Ok(Request::received(stream, invocation.attachments, context))
+}
+
+/// What a request is that cannot be read, alone or in a stream (`docs/spec/triple.md` §5.4).
+fn unusable(method: &MethodRef, error: CodecError) -> Status {
+    Status::invalid_argument(format!("the request of {method:?} is not usable: {error}"))
+        .with_source(error)
 }
 
 fn one_reply<Resp: Adapter>(response: Response<Resp::Message>) -> Reply {
@@ -267,7 +272,10 @@ impl<S, F> Mapped<S, F> {
     }
 }
 
-impl<S: Stream, T, F: FnMut(S::Item) -> T + Unpin> Stream for Mapped<S, F> {
+/// `change` is never pinned.
+impl<S, F> Unpin for Mapped<S, F> {}
+
+impl<S: Stream, T, F: FnMut(S::Item) -> T> Stream for Mapped<S, F> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {

@@ -11,7 +11,8 @@ use futures_core::Stream;
 use crate::{
     attachments::Attachments,
     invocation::{LateTrailers, PayloadStream},
-    payload::Adapter,
+    payload::{Adapter, CodecError, Payload},
+    provider::Mapped,
     status::Status,
     stream::{self, Feed},
 };
@@ -50,17 +51,19 @@ impl<T> Streaming<T> {
         self.trailers.get()
     }
 
-    /// For the framework: the messages of a received body.
-    pub fn received<A>(body: PayloadStream) -> Self
+    /// For the framework: the messages of a received body. `undecodable` says what one is that cannot be read.
+    pub fn received<A>(
+        body: PayloadStream,
+        undecodable: impl Fn(CodecError) -> Status + Send + 'static,
+    ) -> Self
     where
         A: Adapter<Message = T>,
         T: 'static,
     {
         let trailers = body.trailers();
-        let decoded = Decoded::<A> {
-            body,
-            _adapter: std::marker::PhantomData,
-        };
+        let decoded = Mapped::new(body, move |payload: Result<Payload, Status>| {
+            payload?.decode::<A>().map(A::unwrap).map_err(&undecodable)
+        });
         Self {
             items: Box::pin(decoded),
             trailers,
@@ -135,22 +138,93 @@ impl Closed {
     }
 }
 
-struct Decoded<A> {
-    body: PayloadStream,
-    _adapter: std::marker::PhantomData<fn() -> A>,
-}
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
 
-impl<A: Adapter> Stream for Decoded<A> {
-    type Item = Result<A::Message, Status>;
+    use async_trait::async_trait;
+    use bytes::Bytes;
+    use futures_util::stream;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut self.body).poll_next(cx).map(|item| {
-            item.map(|payload| {
-                payload?
-                    .decode::<A>()
-                    .map(A::unwrap)
-                    .map_err(|error| Status::internal(error.to_string()).with_source(error))
+    use super::*;
+    use crate::{
+        call::Stub,
+        codegen::Proto,
+        invocation::{Body, Invocation, Reply, RpcResult},
+        invoker::Invoker,
+        payload::Codec,
+        provider::Service,
+        request::{Request, Response},
+        service::{CallKind, MethodDescriptor, ServiceDescriptor, ServiceKey},
+        status::Code,
+        url::Url,
+    };
+
+    type Text = Proto<String>;
+
+    fn descriptor() -> Arc<ServiceDescriptor> {
+        let methods = vec![MethodDescriptor::new("Talk", CallKind::BidiStream)];
+        Arc::new(ServiceDescriptor::new("a.B", methods))
+    }
+
+    /// One message that is none.
+    fn garbage() -> Body {
+        let payload = Payload::encoded(Codec::Protobuf, Bytes::from_static(&[0xff]));
+        Body::Stream(PayloadStream::new(stream::iter([Ok(payload)])))
+    }
+
+    #[tokio::test]
+    async fn a_request_in_a_stream_that_cannot_be_read_is_the_callers_fault() {
+        let service = Service::builder(descriptor(), "Talker")
+            .bidi_stream::<Text, Text, _, _>(0, |request: Request<Streaming<String>>| async {
+                Ok(Response::new(request.into_message()))
             })
-        })
+            .build()
+            .into_invoker(Url::new("tri", "h"));
+        let method = descriptor().find("Talk").expect("is there");
+        let key = Arc::new(ServiceKey::new("a.B"));
+        let reply = service
+            .invoke(Invocation::new(key, method, garbage()))
+            .await;
+        let Body::Stream(mut replies) = reply.expect("it has begun").body else {
+            panic!("a stream");
+        };
+        let first = std::future::poll_fn(|cx| Pin::new(&mut replies).poll_next(cx)).await;
+        let status = first.expect("one").expect_err("it cannot be read");
+        assert_eq!(status.code(), Code::InvalidArgument);
+        let text = status.message();
+        assert!(
+            text.starts_with("the request of a.B/Talk is not usable: "),
+            "{text}"
+        );
+    }
+
+    /// Answers with garbage.
+    struct Broken(Url);
+
+    #[async_trait]
+    impl Invoker for Broken {
+        fn url(&self) -> &Url {
+            &self.0
+        }
+
+        async fn invoke(&self, _: Invocation) -> RpcResult {
+            Ok(Reply::new(garbage()))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_response_in_a_stream_that_cannot_be_read_is_told_with_its_method() {
+        let invoker = Arc::new(Broken(Url::new("tri", "h")));
+        let stub = Stub::new(invoker, ServiceKey::new("a.B"), descriptor());
+        let response = stub.bidi_stream::<Text, Text>(0, stream::empty()).await;
+        let mut replies = response.expect("it has begun").into_message();
+        let status = replies.message().await.expect_err("it cannot be read");
+        assert_eq!(status.code(), Code::Internal);
+        let text = status.message();
+        assert!(
+            text.starts_with("the response of a.B/Talk cannot be used: "),
+            "{text}"
+        );
     }
 }
