@@ -82,27 +82,25 @@ impl Attachments {
     ///
     /// Base64 is read with and without padding; of several values joined by commas it is the first.
     pub fn get_bin(&self, name: &str) -> Option<Bytes> {
-        let name = name.strip_suffix(BINARY_SUFFIX).unwrap_or(name);
         let own = self.own.iter().find_map(|(key, value)| match value {
-            AttachmentValue::Binary(bytes) if key.eq_ignore_ascii_case(name) => Some(bytes.clone()),
+            AttachmentValue::Binary(bytes) if same_name(key, name) => Some(bytes.clone()),
             _ => None,
         });
         own.or_else(|| {
+            let name = plain_name(name);
             let value = self.wire.as_ref()?.get(format!("{name}{BINARY_SUFFIX}"))?;
             let first = value.as_bytes().split(|&byte| byte == b',').next()?;
             Some(BASE64.decode(first).ok()?.into())
         })
     }
 
-    /// Whether there is anything under `name`.
+    /// Whether there is anything under `name`, text or bytes; `name` with and without `-bin` is one.
     pub fn contains(&self, name: &str) -> bool {
-        self.own
-            .iter()
-            .any(|(key, _)| key.eq_ignore_ascii_case(name))
-            || self.has_on_wire(name)
+        self.own.iter().any(|(key, _)| same_name(key, name))
+            || self.wire_names(name).next().is_some()
     }
 
-    /// Sets `name` to `value` alone.
+    /// Sets `name` to `value` alone: what [`remove`](Self::remove) would drop is dropped.
     pub fn insert(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -122,18 +120,20 @@ impl Attachments {
         self.own.push((name.into(), value.into()));
     }
 
-    /// Drops everything under `name`; whether there was anything.
+    /// Drops everything under `name`, text and bytes, with and without `-bin`; whether there was anything.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.own.len();
-        self.own.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
-        let mut removed = self.own.len() < before;
-        if self.has_on_wire(name)
-            && let Some(wire) = &mut self.wire
+        self.own.retain(|(key, _)| !same_name(key, name));
+        let received: Vec<HeaderName> = self.wire_names(name).cloned().collect();
+        if let Some(wire) = &mut self.wire
+            && !received.is_empty()
         {
-            Arc::make_mut(wire).remove(name);
-            removed = true;
+            let wire = Arc::make_mut(wire);
+            for name in &received {
+                wire.remove(name);
+            }
         }
-        removed
+        self.own.len() < before || !received.is_empty()
     }
 
     /// Adds everything in `other`.
@@ -198,7 +198,7 @@ impl Attachments {
                     (wire_name(name)?, HeaderValue::from_bytes(text.as_bytes()))
                 }
                 AttachmentValue::Binary(bytes) => {
-                    let name = name.strip_suffix(BINARY_SUFFIX).unwrap_or(name);
+                    let name = plain_name(name);
                     let encoded = BASE64.encode(bytes);
                     (
                         wire_name(&format!("{name}{BINARY_SUFFIX}"))?,
@@ -249,9 +249,10 @@ impl Attachments {
         values.filter_map(|value| std::str::from_utf8(value.as_bytes()).ok())
     }
 
-    fn has_on_wire(&self, name: &str) -> bool {
-        self.wire_values(name)
-            .is_some_and(|values| values.iter().next().is_some())
+    /// The fields that carry what is under `name`.
+    fn wire_names(&self, name: &str) -> impl Iterator<Item = &HeaderName> {
+        let names = self.wire.iter().flat_map(|headers| headers.keys());
+        names.filter(move |field| same_name(field.as_str(), name) && !is_reserved(field.as_str()))
     }
 
     fn original_spellings(&self) -> BTreeMap<String, String> {
@@ -321,6 +322,18 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED
         .iter()
         .any(|reserved| reserved.eq_ignore_ascii_case(name))
+}
+
+/// `name` without the `-bin` that Triple adds to that of a binary value.
+fn plain_name(name: &str) -> &str {
+    match name.split_at_checked(name.len().saturating_sub(BINARY_SUFFIX.len())) {
+        Some((plain, suffix)) if suffix.eq_ignore_ascii_case(BINARY_SUFFIX) => plain,
+        _ => name,
+    }
+}
+
+fn same_name(one: &str, other: &str) -> bool {
+    plain_name(one).eq_ignore_ascii_case(plain_name(other))
 }
 
 fn wire_name(name: &str) -> Result<HeaderName, AttachmentError> {
@@ -484,6 +497,30 @@ mod tests {
         assert_eq!(back.get_bin("blob"), Some(bytes.clone()));
         assert_eq!(back.get_bin("blob-bin"), Some(bytes));
         assert_eq!(back.get("retries"), Some(""));
+    }
+
+    #[test]
+    fn bytes_are_found_replaced_and_dropped_by_their_name_with_and_without_bin() {
+        for name in ["blob", "blob-bin", "Blob", "BLOB-Bin"] {
+            let mut all = received(&[("blob-bin", "AAE"), ("blob", "text"), ("bl", "x")]);
+            assert!(all.contains(name), "{name}");
+            all.insert(name, Bytes::from_static(&[2]));
+            assert_eq!(all.get_bin(name).as_deref(), Some(&[2][..]), "{name}");
+            let mut headers = HeaderMap::new();
+            all.write_to(&mut headers).expect("valid");
+            let mut sent: Vec<_> = headers
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_bytes()))
+                .collect();
+            sent.sort_unstable();
+            assert_eq!(sent, [("bl", &b"x"[..]), ("blob-bin", b"Ag")], "{name}");
+
+            assert!(all.remove("blob") && !all.contains(name), "{name}");
+            assert!(!all.remove(name), "{name}");
+        }
+        let mut reserved = received(&[("grpc-status-details-bin", "AAE")]);
+        assert!(!reserved.contains("grpc-status-details"));
+        assert!(!reserved.remove("grpc-status-details"));
     }
 
     #[test]
