@@ -6,15 +6,16 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// [`UnitError`] for anything else, negative durations included.
+/// [`UnitError`] for anything else, negative durations and those beyond [`LONGEST`] included.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let text = text.trim();
     let error = || UnitError {
         text: text.to_owned(),
-        expected: "a duration such as `3s`, `250ms` or `1m30s`, or a whole number of milliseconds",
+        expected: "a duration such as `3s`, `250ms` or `1m30s`, or a whole number of milliseconds, of at most 100 years",
     };
+    let bounded = |duration: Duration| (duration <= LONGEST).then_some(duration);
     if let Ok(millis) = text.parse() {
-        return Ok(Duration::from_millis(millis));
+        return bounded(Duration::from_millis(millis)).ok_or_else(error);
     }
     let mut rest = text;
     let mut total = 0_f64;
@@ -31,7 +32,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     if text.is_empty() {
         return Err(error());
     }
-    Duration::try_from_secs_f64(total).map_err(|_| error())
+    let total = Duration::try_from_secs_f64(total).ok();
+    total.and_then(bounded).ok_or_else(error)
 }
 
 /// Reads a size in bytes: `4194304`, `4mib` (binary), `4mb` (decimal), `512kb`; case and a space before the unit are
@@ -65,6 +67,9 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(bytes as u64)
 }
+
+/// The longest duration that a text may say: 100 years. A longer one is a slip, and clocks overflow on some.
+pub const LONGEST: Duration = Duration::from_hours(24 * 365 * 100);
 
 /// A text that is no duration or size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -131,6 +136,11 @@ mod tests {
             ("3x", None),
             ("s", None),
             ("1e400h", None),
+            ("876000h", Some(LONGEST)),
+            ("876000h1s", None),
+            ("3153600000000", Some(LONGEST)),
+            ("3153600000001", None),
+            ("18446744073709551615", None),
         ] {
             assert_eq!(parse_duration(text).ok(), want, "{text:?}");
         }

@@ -36,17 +36,15 @@ impl Section<'_, '_> {
     /// A duration in Go's syntax (`1h2m3.5s`, `500ms`, `µs`), or a whole number of milliseconds. Never negative.
     pub fn duration(&mut self, key: &'static str) -> Option<Duration> {
         let expected = "a duration such as `3s` or `500ms`, or a number of milliseconds";
-        self.parse(key, expected, |text| {
-            bounded(units::parse_duration(text).ok()?)
-        })
+        self.parse(key, expected, |text| units::parse_duration(text).ok())
     }
 
     /// Like [`duration`](Self::duration), for the few keys whose bare numbers count seconds.
     pub fn duration_in_seconds(&mut self, key: &'static str) -> Option<Duration> {
         let expected = "a duration such as `10m`, or a number of seconds";
         self.parse(key, expected, |text| match text.parse() {
-            Ok(seconds) => bounded(Duration::from_secs(seconds)),
-            Err(_) => bounded(units::parse_duration(text).ok()?),
+            Ok(seconds) => Some(Duration::from_secs(seconds)).filter(|it| *it <= units::LONGEST),
+            Err(_) => units::parse_duration(text).ok(),
         })
     }
 
@@ -112,9 +110,4 @@ impl Section<'_, '_> {
         }
         parsed
     }
-}
-
-/// Go's durations end at 292 years. A longer one is a slip, and no clock could add it to the present.
-fn bounded(duration: Duration) -> Option<Duration> {
-    i64::try_from(duration.as_nanos()).ok().map(|_| duration)
 }
