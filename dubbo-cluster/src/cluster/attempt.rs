@@ -14,7 +14,10 @@ use dubbo_core::{
     service::CallKind,
     status::Status,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    task::consume_budget,
+    time::{Instant, timeout_at},
+};
 
 /// One reference, as its cluster sees it.
 pub(super) struct Reference {
@@ -105,6 +108,12 @@ impl Reference {
 /// The error of a first attempt without a node: a directory says why it lists nobody, so this one breaks its promise.
 pub(super) fn nobody_listed() -> Status {
     Status::unavailable("the directory listed no provider and did not say why").not_processed()
+}
+
+/// Comes before each attempt. One that fails at once waits for nothing, so whoever tries again, the caller in a loop or
+/// the cluster itself, would else keep the thread from timers and all other tasks.
+pub(super) async fn let_others_run() {
+    consume_budget().await;
 }
 
 /// Has `node` take the call.

@@ -50,6 +50,7 @@ impl Invoker for FailfastInvoker {
     }
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
+        attempt::let_others_run().await;
         let config = self.0.prepare(&mut invocation);
         let candidates = self.0.directory.list(&invocation)?;
         let node = self

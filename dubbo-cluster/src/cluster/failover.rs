@@ -57,6 +57,7 @@ impl Invoker for FailoverInvoker {
     }
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
+        attempt::let_others_run().await;
         let configured = self.0.prepare(&mut invocation).retries;
         let retries = take_retries(&mut invocation).unwrap_or(configured);
         let mut call = Attempts {
@@ -99,6 +100,7 @@ impl Invoker for FailoverInvoker {
                 return Err(call.give_up(None));
             };
             invocation = next;
+            attempt::let_others_run().await;
         }
     }
 

@@ -570,3 +570,25 @@ async fn random_scripts_never_break_the_rules_of_failover() {
         );
     }
 }
+
+#[tokio::test]
+async fn calls_that_fail_at_once_leave_time_for_others() {
+    let soon = Duration::from_millis(50);
+    let mut stubborn = invocation();
+    stubborn.attachments.insert("retries", "4000000000");
+    let call = failover(2, &providers::<2>(&unavailable()));
+    let ended = tokio::time::timeout(soon, call.invoke(stubborn)).await;
+    ended.expect_err("no attempt works, and billions are allowed");
+
+    let [failing] = providers::<1>(&unavailable());
+    for cluster in [
+        failover(0, &[Arc::clone(&failing)]),
+        failover(0, &[]),
+        failfast(&[failing]),
+        failfast(&[]),
+    ] {
+        let tries = async { while cluster.invoke(invocation()).await.is_err() {} };
+        let ended = tokio::time::timeout(soon, tries).await;
+        ended.expect_err("no call works");
+    }
+}
