@@ -2,6 +2,8 @@
 
 use std::{io, time::Duration};
 
+use tokio::time::Instant;
+
 /// Where connections come from.
 pub(crate) trait Accept: Send {
     /// One connection.
@@ -29,6 +31,7 @@ pub(crate) async fn accept_until<A: Accept>(
     mut take: impl FnMut(A::Connection),
 ) {
     let mut stop = std::pin::pin!(stop);
+    let mut trouble = Trouble::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -41,13 +44,35 @@ pub(crate) async fn accept_until<A: Accept>(
                 tracing::debug!(%error, "a connection was gone before it was accepted");
             }
             Err(error) => {
-                tracing::warn!(%error, pause = ?PAUSE, "cannot accept connections for now");
+                if let Some(errors) = trouble.met(Instant::now()) {
+                    tracing::warn!(%error, errors, pause = ?PAUSE, "cannot accept connections for now");
+                }
                 tokio::select! {
                     () = &mut stop => return,
                     () = tokio::time::sleep(PAUSE) => {}
                 }
             }
         }
+    }
+}
+
+/// Errors of accepting, of which there may be many and few need to be told.
+#[derive(Default)]
+struct Trouble {
+    told: Option<Instant>,
+    /// Since then.
+    errors: usize,
+}
+
+impl Trouble {
+    /// Takes in one more error at `now`: how many there are to tell of, if that is due.
+    fn met(&mut self, now: Instant) -> Option<usize> {
+        self.errors += 1;
+        if self.told.is_some_and(|told| now < told + SILENCE) {
+            return None;
+        }
+        self.told = Some(now);
+        Some(std::mem::take(&mut self.errors))
     }
 }
 
@@ -63,13 +88,14 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// Long enough not to burn a processor while there are no descriptors, short enough not to be noticed after.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a process without descriptors keeps quiet about it.
+const SILENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
 
     use parking_lot::Mutex;
-    use tokio::time::Instant;
 
     use super::*;
 
@@ -113,5 +139,16 @@ mod tests {
             taken.send(connection).expect("still received");
         })
         .await;
+    }
+
+    #[test]
+    fn the_first_error_is_told_at_once_and_the_others_together() {
+        let start = Instant::now();
+        let mut trouble = Trouble::default();
+        let told: Vec<_> = (0..=250_u32)
+            .filter_map(|n| Some((n, trouble.met(start + PAUSE * n)?)))
+            .collect();
+        assert_eq!(told, [(0, 1), (100, 100), (200, 100)]);
+        assert_eq!(trouble.met(start + Duration::from_hours(1)), Some(51));
     }
 }
