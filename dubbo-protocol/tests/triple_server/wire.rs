@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use crate::greeter::{GreetRequest, GreetResponse, due};
 
 /// One connection.
+#[derive(Clone)]
 pub(crate) struct Wire {
     send: SendRequest<Bytes>,
 }

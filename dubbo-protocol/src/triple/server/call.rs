@@ -28,6 +28,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::{
     reply::{Caller, Many, ReplyBody, expired, plain, poll_item, respond},
     request::Messages,
+    rest::discard,
     routes::{Route, Routes},
 };
 use crate::triple::{
@@ -70,6 +71,7 @@ impl Call {
     ) -> Result<Self, Box<Response<ReplyBody>>> {
         let (head, body) = request.into_parts();
         if head.method != Method::POST || !is_grpc(&head.headers) {
+            discard(body);
             return Err(Box::new(refuse(routes, &head)));
         }
         let content = GrpcContent::of(&head.headers);
@@ -81,8 +83,13 @@ impl Call {
             Some(_) => Asked::of(routes, &head),
             None => Err(unknown_form(&head.headers)),
         };
-        let asked =
-            asked.map_err(|status| Box::new(caller.failed(&status, &ReplyContext::default())))?;
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(status) => {
+                discard(body);
+                return Err(Box::new(caller.failed(&status, &ReplyContext::default())));
+            }
+        };
         let decoder = FrameDecoder::new(asked.route.limits.receive, asked.encoding);
         Ok(Self {
             answer: Answer {
@@ -104,7 +111,12 @@ impl Call {
             Ok(reply) => self.answer.with(reply),
             Err(status) => Err(status),
         };
-        answered.unwrap_or_else(|status| self.answer.caller.failed(&status, &self.answer.reply))
+        answered.unwrap_or_else(|status| {
+            if let Some(unread) = self.messages.take() {
+                unread.discard();
+            }
+            self.answer.caller.failed(&status, &self.answer.reply)
+        })
     }
 
     async fn invoke(&mut self) -> RpcResult {

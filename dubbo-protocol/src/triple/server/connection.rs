@@ -123,7 +123,7 @@ fn settings(calls: Calls) -> http2::Builder<Calls> {
         .max_concurrent_streams(MAX_STREAMS)
         .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADERS)
-        .max_local_error_reset_streams(MAX_BAD_STREAMS)
+        .max_local_error_reset_streams(MAX_BAD_FRAMES)
         .max_pending_accept_reset_streams(MAX_RESETS);
     builder
 }
@@ -178,10 +178,14 @@ const MAX_HEADERS: u32 = 64 << 10;
 /// Dubbo Java does not wait for a free stream but fails the call, so there are plenty.
 const MAX_STREAMS: u32 = 1_000;
 
-/// Streams that a peer opens and resets before they are looked at: more is the rapid-reset attack (CVE-2023-44487).
-const MAX_RESETS: usize = 100;
-/// Streams that were reset for what the peer sent on them.
-const MAX_BAD_STREAMS: usize = 1_024;
+/// Streams that a peer opens and resets before they are looked at. A caller that gives up on all its calls at once does
+/// that with [`MAX_STREAMS`] and, as the room is free again at once, with as many more while this side is busy; the calls
+/// of everybody else on the connection must survive it. Beyond is the rapid-reset attack (CVE-2023-44487): until it is
+/// noticed it has the memory of so many streams without bodies.
+const MAX_RESETS: usize = 10 * MAX_STREAMS as usize;
+/// Frames that came for streams which are over. They are counted for as long as the connection lives, and some are
+/// ordinary: those that cross with the answer of a handler that has read enough.
+const MAX_BAD_FRAMES: usize = 1_000_000;
 
 #[cfg(test)]
 mod tests {

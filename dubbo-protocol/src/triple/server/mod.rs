@@ -6,6 +6,7 @@ mod connection;
 mod health;
 mod reply;
 mod request;
+mod rest;
 mod routes;
 
 use std::{

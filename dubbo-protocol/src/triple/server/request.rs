@@ -14,6 +14,7 @@ use dubbo_core::{
 use futures_core::Stream;
 use http_body::Body;
 
+use super::rest::discard;
 use crate::triple::{frame::FrameDecoder, status_wire::from_reset};
 
 /// A request body as a stream of messages. It reads on only when it is asked for the next one, so a caller that sends
@@ -70,6 +71,15 @@ where
             )),
             Some(Err(status)) => Err(status),
         }
+    }
+
+    /// Gives up on the request, which may not have ended.
+    pub(super) fn discard(self)
+    where
+        B: Send + 'static,
+        B::Error: Send,
+    {
+        discard(self.body);
     }
 
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
