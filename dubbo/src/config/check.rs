@@ -2,16 +2,18 @@ use std::collections::BTreeMap;
 
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
-    extension::{ExtensionError, ExtensionPoint, Extensions},
+    extension::{ExtensionPoint, Extensions},
     filter::Filter,
     protocol::Protocol,
     registry::Registry,
     service::ServiceKey,
-    url::Url,
     yaml::{Location, Places, Problem, ProblemKind, Problems, nearest},
 };
 
-use super::{Config, MethodConfig, ReferenceConfig, ServiceConfig};
+use super::{
+    Config, MethodConfig, ReferenceConfig, ServiceConfig,
+    names::{self, Fault, IN_PROCESS},
+};
 
 /// Checks what only the whole configuration can tell, code included.
 pub(super) fn check(
@@ -89,7 +91,11 @@ impl Check<'_> {
                 self.error(ProblemKind::Type, &address_path, address, message);
             }
             let hosts = registry.hosts();
-            if hosts.is_empty() && !plugin.eq_ignore_ascii_case("memory") {
+            // What a plugin needs is known of those that are there.
+            if hosts.is_empty()
+                && !plugin.eq_ignore_ascii_case("memory")
+                && self.extensions.contains::<dyn Registry>(plugin)
+            {
                 self.error(ProblemKind::Missing, &path, "", "needs an `address`");
             }
             let key = (
@@ -136,28 +142,18 @@ impl Check<'_> {
 
     /// Two services of one key would take each other's calls, unless different protocols serve them.
     fn duplicate_services(&mut self) {
-        let mut seen: Vec<(ServiceKey, Vec<String>, &str)> = Vec::new();
+        let mut seen: Vec<(Served, &str)> = Vec::new();
         for (name, service) in &self.config.provider.services {
             let mut service = service.clone();
             self.config.complete_service(&mut service);
-            let key = ServiceKey::new(service.interface.as_deref().unwrap_or(name))
-                .with_group(service.group.as_deref().unwrap_or_default())
-                .with_version(service.version.as_deref().unwrap_or_default());
-            let protocols = service.protocol_ids.unwrap_or_default();
-            let overlap = |others: &Vec<String>| {
-                protocols.is_empty()
-                    || others.is_empty()
-                    || protocols.iter().any(|protocol| others.contains(protocol))
-            };
-            let twin = seen
-                .iter()
-                .find(|(other, others, _)| *other == key && overlap(others));
-            if let Some((_, _, other)) = twin {
+            let served = Served::of(&service, name);
+            if let Some((_, other)) = seen.iter().find(|(other, _)| other.conflicts(&served)) {
+                let key = &served.key;
                 let message = format!("serves `{key}`, as `dubbo.provider.services.{other}` does");
                 let path = format!("dubbo.provider.services.{name}");
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
-            seen.push((key, protocols, name));
+            seen.push((served, name));
         }
     }
 
@@ -185,22 +181,12 @@ impl Check<'_> {
     }
 
     fn direct_url(&mut self, path: &str, text: &str) {
-        let url: Url = match text.parse() {
-            Ok(url) => url,
-            Err(error) => return self.error(ProblemKind::Type, path, text, error.to_string()),
-        };
-        let protocol = url.protocol();
-        if protocol.eq_ignore_ascii_case("registry") {
-            let message = "`registry://` is not supported; write the registry under `dubbo.registries` and its id \
-                           under `registry-ids`";
-            return self.error(ProblemKind::Unsupported, path, text, message);
-        }
-        if !protocol.is_empty() {
-            self.plugin::<dyn Protocol>(path, protocol);
-        }
-        if url.port().is_none() && !protocol.eq_ignore_ascii_case(IN_PROCESS) {
-            let message = format!("`{text}` has no port");
-            self.error(ProblemKind::Type, path, text, message);
+        for fault in names::direct_url(self.extensions, text)
+            .err()
+            .into_iter()
+            .flatten()
+        {
+            self.fault(path, text, fault);
         }
     }
 
@@ -251,18 +237,14 @@ impl Check<'_> {
     }
 
     fn plugin<T: ?Sized + ExtensionPoint>(&mut self, path: &str, name: &str) {
-        if self.extensions.contains::<T>(name) {
-            return;
+        if let Err(fault) = names::plugin::<T>(self.extensions, name) {
+            self.fault(path, name, fault);
         }
-        let linked = self.extensions.names::<T>();
-        let suggestion = nearest(name, linked.iter().copied());
-        let error = ExtensionError::Unknown {
-            kind: T::KIND,
-            name: name.to_owned(),
-            linked,
-        };
-        let problem = self.problem(ProblemKind::UnknownName, path, name, error.to_string());
-        self.problems.error(problem.suggest(suggestion));
+    }
+
+    fn fault(&mut self, path: &str, value: &str, fault: Fault) {
+        let problem = self.problem(fault.kind, path, value, fault.message);
+        self.problems.error(problem.suggest(fault.suggestion));
     }
 
     fn error(&mut self, kind: ProblemKind, path: &str, value: &str, message: impl Into<String>) {
@@ -284,8 +266,30 @@ impl Check<'_> {
     }
 }
 
+/// What calls a service takes.
+pub(crate) struct Served {
+    pub(crate) key: ServiceKey,
+    protocols: Vec<String>,
+}
+
+impl Served {
+    /// What a service takes by its complete options. Without an interface there, `name` is its interface.
+    pub(crate) fn of(service: &ServiceConfig, name: &str) -> Self {
+        Self {
+            key: ServiceKey::new(service.interface.as_deref().unwrap_or(name))
+                .with_group(service.group.as_deref().unwrap_or_default())
+                .with_version(service.version.as_deref().unwrap_or_default()),
+            protocols: service.protocol_ids.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Whether one of the two would take calls of the other.
+    pub(crate) fn conflicts(&self, other: &Self) -> bool {
+        let (one, two) = (&self.protocols, &other.protocols);
+        let overlap = one.is_empty() || two.is_empty() || one.iter().any(|id| two.contains(id));
+        self.key == other.key && overlap
+    }
+}
+
 /// The id of the protocol that is there when none is set.
 const DEFAULT_PROTOCOL_ID: &str = "tri";
-
-/// The protocol that has no port.
-const IN_PROCESS: &str = "injvm";

@@ -131,7 +131,12 @@ impl<'e> EnvironmentOverlay<'e> {
                 None if refused.contains(name) || KNOWN.contains(&name.as_str()) => {}
                 None if is_service_link(name, value) => {}
                 None => {
-                    let message = "it sets nothing: no key has this name";
+                    let message = match without_id(name, asked.values().flatten()) {
+                        Some(section) => format!(
+                            "it sets nothing: `{section}` has no such id; the id must be in the file first"
+                        ),
+                        None => "it sets nothing: no key has this name".to_owned(),
+                    };
                     let problem = Problem::new(ProblemKind::UnknownKey, at(name), "", message);
                     let suggestion = nearest(name, asked.keys().map(String::as_str));
                     problems.warn(problem.suggest(suggestion));
@@ -186,6 +191,24 @@ fn variable<S: AsRef<str>>(segments: impl IntoIterator<Item = S>) -> Option<Stri
     name.starts_with(PREFIX).then_some(name)
 }
 
+/// The section of ids that a variable means, if none of the `keys` is below an id that it could mean.
+fn without_id<'k>(name: &str, keys: impl Iterator<Item = &'k String>) -> Option<&'static str> {
+    let within = |path: &str| {
+        let prefix = variable(path.split('.'))?;
+        name.strip_prefix(&prefix)?.strip_prefix('_')
+    };
+    let section = SECTIONS.into_iter().find(|path| within(path).is_some())?;
+    let is_below_its_id = |key: &String| {
+        let id = key
+            .strip_prefix(section)
+            .and_then(|rest| rest.strip_prefix('.'))
+            .and_then(|rest| rest.split('.').next());
+        id.is_some_and(|id| within(&format!("{section}.{id}")).is_some())
+    };
+    let mut keys = keys;
+    (!keys.any(is_below_its_id)).then_some(section)
+}
+
 /// Whether Kubernetes made the variable, for a service of the cluster whose name happens to begin with `dubbo`.
 fn is_service_link(name: &str, value: &str) -> bool {
     let is_port = |(_, rest): (&str, &str)| {
@@ -207,6 +230,14 @@ fn at(name: &str) -> Location {
 
 /// How the variables begin that are ours.
 const PREFIX: &str = "DUBBO_";
+
+/// Where the keys are ids.
+const SECTIONS: [&str; 4] = [
+    "dubbo.protocols",
+    "dubbo.registries",
+    "dubbo.provider.services",
+    "dubbo.consumer.references",
+];
 
 /// The variables that are read elsewhere.
 const KNOWN: [&str; 4] = [

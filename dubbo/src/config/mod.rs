@@ -38,6 +38,7 @@ mod load;
 mod locate;
 mod merge;
 mod model;
+mod names;
 mod placeholder;
 mod resolve;
 
@@ -53,6 +54,8 @@ pub use self::{
         RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TripleConfig,
     },
 };
+
+pub(crate) use self::{check::Served, names::direct_url};
 
 #[cfg(test)]
 mod tests;

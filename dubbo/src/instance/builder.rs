@@ -21,8 +21,8 @@ use super::{
 use crate::{
     config::{
         ApplicationConfig, Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions,
-        LoggerConfig, ProblemKind, ProtocolConfig, ProviderConfig, RegistryConfig, ServiceConfig,
-        ShutdownConfig, defaults,
+        Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig, ProviderConfig,
+        RegistryConfig, Served, ServiceConfig, ShutdownConfig, defaults,
     },
     error::Error,
     logging,
@@ -217,8 +217,17 @@ fn complete_services(
             same += 1;
             name = format!("{base} ({same})");
         }
-        complete.insert(name, provided.config.clone());
+        let own = provided.config.clone();
         config.complete_service(&mut provided.config);
+        match twin(&services, &provided) {
+            Some(message) => draft.refuse(Problem::new(
+                ProblemKind::Conflict,
+                Location::named("code"),
+                "",
+                message,
+            )),
+            None => drop(complete.insert(name, own)),
+        }
         services.push(provided);
     }
     for name in unserved {
@@ -234,6 +243,21 @@ fn complete_services(
     }
     config.provider.services.extend(complete);
     services
+}
+
+/// What to say if a service takes calls of one that is there already.
+fn twin(services: &[Provided], provided: &Provided) -> Option<String> {
+    let served = |provided: &Provided| Served::of(&provided.config, "");
+    let own = served(provided);
+    let other = services
+        .iter()
+        .find(|other| served(other).conflicts(&own))?;
+    Some(format!(
+        "`provide` was called twice for `{}` (handlers `{}` and `{}`): give them different groups or versions",
+        own.key,
+        other.service.implementation(),
+        provided.service.implementation()
+    ))
 }
 
 /// Every linked protocol, once: a protocol is used to serve, to call, or both.

@@ -55,16 +55,16 @@ dubbo:
         .provide(named("x"));
     let want = r#"
 dubbo.yaml:2:3: dubbo.aplication: unknown key (did you mean `application`?)
-dubbo.yaml:7:18: dubbo.protocols.rest.name: no protocol is called `rest`; linked: ["injvm", "tri"]
-dubbo.yaml:9:14: dubbo.provider.filter: no filter is called `trace`; linked: []
+dubbo.yaml:7:18: dubbo.protocols.rest.name: the protocol `rest` is not supported yet; linked: injvm, tri
+dubbo.yaml:9:14: dubbo.provider.filter: no filter is called `trace`; none is linked
 dubbo.yaml:11:7: dubbo.provider.services.Answering: `methods` names `Meet`, but greet.Greeter has only Greet, GreetMany, GreetAll, GreetEach
 dubbo.yaml:12:24: dubbo.provider.services.Answering.registry-ids: no registry has the id `there`; there are: here (did you mean `here`?)
-dubbo.yaml:13:22: dubbo.provider.services.Answering.loadbalance: no load balance is called `roundrobbin`; linked: ["random", "roundrobin"] (did you mean `roundrobin`?)
+dubbo.yaml:13:22: dubbo.provider.services.Answering.loadbalance: no load balance is called `roundrobbin`; linked: random, roundrobin (did you mean `roundrobin`?)
 dubbo.yaml:15:36: dubbo.provider.services.Answering.methods[0].timeout: expected a duration such as `3s` or `500ms`, or a number of milliseconds, found `soon`
 dubbo.yaml:17:7: dubbo.provider.services.Ghost: no handler is provided for it: pass one to `provide` whose type has this name or whose interface is this one's
 dubbo.yaml:19:24: dubbo.provider.services.Ghost.protocol-ids: no protocol has the id `tro`; there are: rest, tri (did you mean `tri`?)
 dubbo.yaml:21:22: dubbo.consumer.request-timeout: expected a duration such as `3s` or `500ms`, or a number of milliseconds, found a list
-dubbo.yaml:23:32: dubbo.consumer.references.GreeterClient.cluster: no cluster is called `failsafe`; linked: ["failfast", "failover"]
+dubbo.yaml:23:32: dubbo.consumer.references.GreeterClient.cluster: the cluster `failsafe` is not supported yet; linked: failfast, failover
 dubbo.yaml:23:47: dubbo.consumer.references.GreeterClient.url: `tri://nowhere` has no port
 dubbo.yaml:25:14: dubbo.shutdown.timeout: `${NOPE}` is neither a key nor an environment variable, and has no default
 "#;
@@ -82,14 +82,14 @@ async fn what_is_wrong_in_code_is_told_as_well() {
             .protocol_ids(["tri", "dubbo"]),
     );
     let want = [
-        "code: dubbo.provider.services.Answering.filter: no filter is called `nope`; linked: []",
+        "code: dubbo.provider.services.Answering.filter: no filter is called `nope`; none is linked",
         "code: dubbo.provider.services.Answering.protocol-ids: no protocol has the id `dubbo`; there are: tri",
     ];
     assert_eq!(report(builder), want);
 
     let builder = load("dubbo: {}").provide(named("x")).provide(named("y"));
     let want = [
-        "code: dubbo.provider.services.Answering (2): serves `greet.Greeter`, as `dubbo.provider.services.Answering` does",
+        "code: `provide` was called twice for `greet.Greeter` (handlers `Answering` and `Answering`): give them different groups or versions",
     ];
     assert_eq!(report(builder), want);
 }

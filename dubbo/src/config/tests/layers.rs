@@ -162,6 +162,8 @@ fn a_variable_that_is_wrong_or_sets_nothing_is_named() {
     let environment = Environment::from_iter([
         ("DUBBO_APPLICATON_NAME", "typo"),
         ("DUBBO_CONSUMER_CHECK", "yes"),
+        ("DUBBO_PROTOCOLS_TRI_PORT", "1"),
+        ("DUBBO_REGISTRIES_A_TIMEOUTS", "1s"),
         ("DUBBO_REGISTRIES_B_TIMEOUT", "1s"),
         ("DUBBO_CONSUMER_PROTOCOL", "trio"),
         ("DUBBO_METRICS_ENABLE", "true"),
@@ -170,11 +172,13 @@ fn a_variable_that_is_wrong_or_sets_nothing_is_named() {
     let options = LoadOptions::text("t.yaml", text).environment(environment);
     let want = "
 environment variable DUBBO_CONSUMER_CHECK: dubbo.consumer.check: expected `true` or `false`, found `yes`
-environment variable DUBBO_CONSUMER_PROTOCOL: dubbo.consumer.protocol: no protocol is called `trio`; linked: [\"injvm\", \"tri\"] (did you mean `tri`?)
+environment variable DUBBO_CONSUMER_PROTOCOL: dubbo.consumer.protocol: no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?)
 environment variable DUBBO_METRICS_ENABLE: dubbo.metrics: not supported yet
 environment variable DUBBO_TLS_CONFIG_TLS_KEY_FILE: dubbo.tls_config: not supported yet
 warning: environment variable DUBBO_APPLICATON_NAME: it sets nothing: no key has this name (did you mean `DUBBO_APPLICATION_NAME`?)
-warning: environment variable DUBBO_REGISTRIES_B_TIMEOUT: it sets nothing: no key has this name (did you mean `DUBBO_REGISTRIES_A_TIMEOUT`?)
+warning: environment variable DUBBO_PROTOCOLS_TRI_PORT: it sets nothing: `dubbo.protocols` has no such id; the id must be in the file first
+warning: environment variable DUBBO_REGISTRIES_A_TIMEOUTS: it sets nothing: no key has this name (did you mean `DUBBO_REGISTRIES_A_TIMEOUT`?)
+warning: environment variable DUBBO_REGISTRIES_B_TIMEOUT: it sets nothing: `dubbo.registries` has no such id; the id must be in the file first (did you mean `DUBBO_REGISTRIES_A_TIMEOUT`?)
 ";
     assert_eq!(outcome(&load(&options, &linked())), want.trim_start());
 

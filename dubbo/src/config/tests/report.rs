@@ -5,20 +5,20 @@ use super::*;
 fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet() {
     let want = r#"
 t.yaml:3:54: dubbo.application.metadata-type: `remote` is not supported yet; `local` is
-t.yaml:5:21: dubbo.registries.hz.protocol: no registry is called `nacos`; linked: ["memory"]
+t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not supported yet; linked: memory
 t.yaml:5:104: dubbo.registries.hz.zone: not supported yet
 t.yaml:5:114: dubbo.registries.hz.preferred: not supported yet; leave it out or set it to `false`
-t.yaml:6:20: dubbo.registries.sh.address: no registry is called `zookeeper`; linked: ["memory"]
+t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not supported yet; linked: memory
 t.yaml:6:63: dubbo.registries.sh.registry-type: `all` is not supported yet; `interface` is
 t.yaml:7:3: dubbo.config-center: not supported yet
 t.yaml:9:79: dubbo.protocols.tri.triple.openapi: not supported yet
-t.yaml:10:20: dubbo.protocols.dubbo.name: no protocol is called `dubbo`; linked: ["injvm", "tri"]
+t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
 t.yaml:10:40: dubbo.protocols.dubbo.params: not supported yet
 t.yaml:17:9: dubbo.provider.services.OrderServer.tps.limiter: not supported yet
 t.yaml:18:9: dubbo.provider.services.OrderServer.tps.limit.interval: not supported yet
 t.yaml:19:9: dubbo.provider.services.OrderServer.tps.limit.rate: not supported yet
 t.yaml:20:47: dubbo.provider.services.OrderServer.methods[0].tps.limit.rate: not supported yet
-t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: no load balance is called `leastactive`; linked: ["random", "roundrobin"]
+t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: the load balance `leastactive` is not supported yet; linked: random, roundrobin
 t.yaml:25:3: dubbo.metrics: not supported yet
 t.yaml:26:3: dubbo.otel: not supported yet
 t.yaml:27:27: dubbo.logger.appender: `file` is not supported yet; `console` is
@@ -55,7 +55,7 @@ t.yaml:6:46: dubbo.registries.local.timeout: the key is there already, at t.yaml
 t.yaml:8:5: dubbo.consumer.chek: unknown key (did you mean `check`?)
 t.yaml:9:5: dubbo.consumer.timeout: unknown key (did you mean `request-timeout`?)
 t.yaml:10:20: dubbo.consumer.registry-ids: no registry has the id `lokal`; there are: local (did you mean `local`?)
-t.yaml:12:20: dubbo.consumer.references.R.cluster: no cluster is called `failovr`; linked: ["failfast", "failover"] (did you mean `failover`?)
+t.yaml:12:20: dubbo.consumer.references.R.cluster: no cluster is called `failovr`; linked: failfast, failover (did you mean `failover`?)
 t.yaml:12:38: dubbo.consumer.references.R.retries: expected a whole number from 0 to 2147483647, found `1s`
 t.yaml:12:47: dubbo.consumer.references.R.url: `tri://h` has no port
 t.yaml:13:1: other: unknown key; all settings stand below `dubbo`
@@ -84,6 +84,13 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:92: dubbo.registries.c.address: takes no parameters; write them under `params`",
         ),
         (
+            // What a registry needs that is not there is not known.
+            "registries: {a: {protocol: memoryy}, b: {protocol: Nacos}, c: {protocol: redis, address: 'h:1'}}",
+            "t.yaml:2:30: dubbo.registries.a.protocol: no registry is called `memoryy`; linked: memory (did you mean `memory`?)\n\
+             t.yaml:2:54: dubbo.registries.b.protocol: the registry `Nacos` is not supported yet; linked: memory\n\
+             t.yaml:2:76: dubbo.registries.c.protocol: the registry `redis` is not supported yet; linked: memory",
+        ),
+        (
             "provider: {version: 1, services: {A: {interface: s.S}, B: {interface: s.S, version: 1}, \
              C: {interface: s.S, version: 2}, s.S: {version: 3, group: g}}}",
             "t.yaml:2:58: dubbo.provider.services.B: serves `s.S:1`, as `dubbo.provider.services.A` does",
@@ -104,7 +111,7 @@ fn what_contradicts_itself_is_refused() {
         ),
         (
             "provider: {filter: 'Default, -audit, -echo, adit', methods: [{retries: 1}, {name: A}, {name: A}]}",
-            "t.yaml:2:22: dubbo.provider.filter: no filter is called `adit`; linked: [\"audit\", \"echo\"] (did you mean `audit`?)\n\
+            "t.yaml:2:22: dubbo.provider.filter: no filter is called `adit`; linked: audit, echo (did you mean `audit`?)\n\
              t.yaml:2:64: dubbo.provider.methods[0].name: required: the method's name\n\
              t.yaml:2:90: dubbo.provider.methods[2].name: a second entry for the method `A`",
         ),
@@ -113,7 +120,7 @@ fn what_contradicts_itself_is_refused() {
             "t.yaml:2:36: dubbo.consumer.references.A.url: `registry://` is not supported; write the registry under \
              `dubbo.registries` and its id under `registry-ids`\n\
              t.yaml:2:36: dubbo.consumer.references.A.url: `tri://h:x` is not a URL: port \"x\" is not a number up to 65535\n\
-             t.yaml:2:36: dubbo.consumer.references.A.url: no protocol is called `rest`; linked: [\"injvm\", \"tri\"]",
+             t.yaml:2:36: dubbo.consumer.references.A.url: the protocol `rest` is not supported yet; linked: injvm, tri",
         ),
     ] {
         let report = report(&format!("dubbo:\n  {text}\n"));
@@ -195,7 +202,7 @@ fn what_code_adds_is_checked_with_what_was_read() {
     draft.config = draft.config.registry("a", RegistryConfig::memory());
     draft.config.consumer.protocol = Some("trio".to_owned());
     let want = r#"
-code: dubbo.consumer.protocol: no protocol is called `trio`; linked: ["injvm", "tri"] (did you mean `tri`?)
+code: dubbo.consumer.protocol: no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?)
 t.yaml:1:38: dubbo.consumer.registry-ids: no registry has the id `b`; there are: a
 t.yaml:1:42: dubbo.consumer.chek: unknown key (did you mean `check`?)
 "#;

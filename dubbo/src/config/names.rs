@@ -1,0 +1,128 @@
+//! What is wrong with a name of a plugin or with an address, wherever it comes from: files, the environment or code.
+
+use std::fmt;
+
+use dubbo_core::{
+    extension::{ExtensionPoint, Extensions},
+    protocol::Protocol,
+    url::Url,
+    yaml::{ProblemKind, nearest},
+};
+
+/// What is wrong with a value, without where it stands.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(super) kind: ProblemKind,
+    pub(super) message: String,
+    pub(super) suggestion: Option<&'static str>,
+}
+
+impl Fault {
+    fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            suggestion: None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match self.suggestion {
+            Some(suggestion) => write!(f, " (did you mean `{suggestion}`?)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a plugin of this name is linked.
+pub(super) fn plugin<T: ?Sized + ExtensionPoint>(
+    extensions: &Extensions,
+    name: &str,
+) -> Result<(), Fault> {
+    if extensions.contains::<T>(name) {
+        return Ok(());
+    }
+    let linked = extensions.names::<T>();
+    let instead = match linked.as_slice() {
+        [] => "none is linked".to_owned(),
+        linked => format!("linked: {}", linked.join(", ")),
+    };
+    let kind = T::KIND;
+    if is_of_dubbo(kind, name) {
+        let message = format!("the {kind} `{name}` is not supported yet; {instead}");
+        return Err(Fault::new(ProblemKind::Unsupported, message));
+    }
+    Err(Fault {
+        kind: ProblemKind::UnknownName,
+        message: format!("no {kind} is called `{name}`; {instead}"),
+        suggestion: nearest(name, linked),
+    })
+}
+
+/// The address of a provider that a reference names itself.
+pub(crate) fn direct_url(extensions: &Extensions, text: &str) -> Result<Url, Vec<Fault>> {
+    let url: Url = text
+        .parse()
+        .map_err(|error| vec![Fault::new(ProblemKind::Type, format!("{error}"))])?;
+    let protocol = url.protocol();
+    if protocol.eq_ignore_ascii_case("registry") {
+        let message = "`registry://` is not supported; write the registry under `dubbo.registries` and its id under \
+                       `registry-ids`";
+        return Err(vec![Fault::new(ProblemKind::Unsupported, message)]);
+    }
+    let mut faults = Vec::new();
+    if !protocol.is_empty() {
+        faults.extend(plugin::<dyn Protocol>(extensions, protocol).err());
+    }
+    if url.port().is_none() && !protocol.eq_ignore_ascii_case(IN_PROCESS) {
+        let message = format!("`{text}` has no port");
+        faults.push(Fault::new(ProblemKind::Type, message));
+    }
+    if faults.is_empty() {
+        Ok(url)
+    } else {
+        Err(faults)
+    }
+}
+
+/// Whether dubbo-go or Dubbo Java has a plugin of this name (`docs/spec/config.md` §3, `docs/spec/cluster.md` §6): then
+/// it is no typing error.
+fn is_of_dubbo(kind: &str, name: &str) -> bool {
+    OF_DUBBO
+        .iter()
+        .filter(|(of, _)| *of == kind)
+        .flat_map(|(_, names)| names.split(' '))
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The protocol that has no port.
+pub(super) const IN_PROCESS: &str = "injvm";
+
+const OF_DUBBO: [(&str, &str); 5] = [
+    (
+        "protocol",
+        "dubbo rest jsonrpc grpc http hessian thrift rmi",
+    ),
+    (
+        "registry",
+        "nacos zookeeper etcdv3 polaris consul kubernetes redis multicast multiple xds",
+    ),
+    (
+        "cluster",
+        "failsafe failback forking broadcast available zoneAware zone-aware adaptiveService mergeable",
+    ),
+    (
+        "load balance",
+        "leastactive consistenthashing consistenthash p2c shortestresponse adaptive interleavedweightedroundrobin \
+         aliasmethod",
+    ),
+    (
+        "filter",
+        "echo token accesslog tps execute executelimit active active-limit auth sign generic generic_service genericimpl \
+         pshutdown cshutdown metrics tracing otelServerTrace otelClientTrace padasvc polaris-limit seata \
+         sentinel-consumer sentinel-provider hystrix_consumer hystrix_provider validation cache exception timeout",
+    ),
+];
