@@ -15,11 +15,12 @@ use dubbo_core::{
     protocol::Protocol,
     service::{ServiceDescriptor, ServiceKey},
     url::Url,
+    yaml::nearest,
 };
 
 use super::{INJVM, Inner, export, filters, host, registries};
 use crate::{
-    config::{Layered as _, ReferenceConfig, defaults},
+    config::{Layered as _, ReferenceConfig, defaults, direct_url},
     error::Error,
 };
 
@@ -40,7 +41,7 @@ impl Inner {
         if self.is_ending() {
             return Err(NO_MORE_CLIENTS);
         }
-        let config = self.reference_config(descriptor.interface(), named)?;
+        let (config, unmatched) = self.reference_config(descriptor.interface(), named)?;
         let descriptor = match &config.interface {
             Some(name) if name != descriptor.interface() => {
                 Arc::new(ServiceDescriptor::clone(descriptor).with_interface(name.clone()))
@@ -57,7 +58,7 @@ impl Inner {
         }
 
         let make = self.node_maker(&config, &descriptor, &consumer)?;
-        let directory = self.directory(&config, &consumer, make).await?;
+        let directory = self.directory(&config, &unmatched, &consumer, make).await?;
         if config.check.unwrap_or(defaults::CHECK)
             && let Err(error) = self.check(&service, &directory).await
         {
@@ -76,31 +77,60 @@ impl Inner {
         Ok(Stub::new(invoker, service, descriptor))
     }
 
-    /// The options of one reference: code, then its section, then the consumer's, then the application's.
+    /// The options of one reference: code, then its section, then the consumer's, then the application's. Also what to
+    /// add to an error if the sections are all of other references.
     fn reference_config(
         &self,
         interface: &str,
         named: Named<'_>,
-    ) -> Result<ReferenceConfig, Error> {
+    ) -> Result<(ReferenceConfig, String), Error> {
         let references = &self.config.consumer.references;
+        let mut unmatched = String::new();
         let mut config = match named {
             Named::Id(id) => references.get(id).cloned().ok_or_else(|| Error::Refer {
                 service: ServiceKey::new(interface),
                 reason: format!(
-                    "`dubbo.consumer.references` has no `{id}`; it has {:?}",
-                    references.keys().collect::<Vec<_>>()
+                    "`dubbo.consumer.references` has no `{id}`{}",
+                    self.other_references(&[id])
                 ),
             })?,
             Named::Type(client, mut options) => {
                 let configured = self.config.consumer.find([client, interface]);
                 if let Some((_, configured)) = configured {
                     options.complete_from(configured);
+                } else if !references.is_empty() {
+                    unmatched = format!(
+                        "; `dubbo.consumer.references` has neither `{client}` nor `{interface}`{}",
+                        self.other_references(&[client, interface])
+                    );
                 }
                 *options
             }
         };
         self.config.complete_reference(&mut config);
-        Ok(config)
+        Ok((config, unmatched))
+    }
+
+    /// Which references there are, and which of them was probably meant by one of these names.
+    fn other_references(&self, names: &[&str]) -> String {
+        let references = &self.config.consumer.references;
+        if references.is_empty() {
+            return "; it is empty".to_owned();
+        }
+        let all: Vec<&str> = references.keys().map(String::as_str).collect();
+        let interfaces = references
+            .values()
+            .filter_map(|reference| reference.interface.as_deref());
+        let candidates: Vec<&str> = all.iter().copied().chain(interfaces).collect();
+        let meant = names
+            .iter()
+            .find_map(|name| nearest(name, candidates.iter().copied()));
+        let suggestion = meant.map(|meant| format!(" (did you mean `{meant}`?)"));
+        format!(
+            "; it has {}{}",
+            all.join(", "),
+            suggestion.unwrap_or_default()
+        )
     }
 
     /// The consumer as registries see it, and what its parameters say to protocols and plugins.
@@ -169,6 +199,7 @@ impl Inner {
     async fn directory(
         &self,
         config: &ReferenceConfig,
+        unmatched: &str,
         consumer: &Url,
         make: NodeMaker,
     ) -> Result<Arc<dyn Directory>, Error> {
@@ -179,11 +210,18 @@ impl Inner {
         let refer = move |url| make.clone().make(url);
         let protocol = config.protocol.as_deref().unwrap_or(defaults::PROTOCOL);
         if let Some(urls) = direct_urls(config, protocol) {
+            // Those from code have not been checked with the configuration.
             let urls = urls
                 .iter()
-                .map(|text| text.parse::<Url>().map(|url| complete(&url, protocol)))
+                .map(|text| {
+                    let url = direct_url(&self.extensions, text);
+                    url.map(|url| complete(&url, protocol))
+                })
                 .collect::<Result<Vec<_>, _>>()
-                .map_err(|error| refused(error.to_string()))?;
+                .map_err(|faults| {
+                    let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+                    refused(faults.join("; "))
+                })?;
             let directory =
                 StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
                     .await
@@ -192,10 +230,10 @@ impl Inner {
         }
         let mut chosen = registries::chosen(&self.registries, config.registry_ids.as_deref());
         let Some((_, registry)) = chosen.next() else {
-            return Err(refused(
-                "it has no `url`, and there is no registry to ask; set `url`, or add one to `dubbo.registries`"
-                    .to_owned(),
-            ));
+            return Err(refused(format!(
+                "it has no `url`, and there is no registry to ask; set `url`, or add one to \
+                 `dubbo.registries`{unmatched}"
+            )));
         };
         if let Some((_, second)) = chosen.next() {
             return Err(refused(format!(

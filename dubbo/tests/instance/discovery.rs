@@ -1,6 +1,8 @@
 //! Finding providers: waiting for the first one, registries that are slow or refuse, addresses where nobody is.
 
-use dubbo::{Code, Error, Instance, InstanceBuilder, spi::registry::Registry};
+use dubbo::{
+    Code, Error, Instance, InstanceBuilder, config::ReferenceConfig, spi::registry::Registry,
+};
 use dubbo_test::soon;
 use examples::greet::GreeterClient;
 use tokio::{net::TcpListener, time::Instant};
@@ -191,6 +193,33 @@ async fn a_registry_has_its_timeout_and_its_refusals_are_told() {
 }
 
 #[tokio::test]
+async fn an_address_from_code_is_checked_as_one_from_a_file_is() {
+    let instance = load("dubbo: {}").build().expect("valid");
+    for (url, want) in [
+        ("tri://h", "`tri://h` has no port"),
+        (
+            "tri://h:x",
+            "`tri://h:x` is not a URL: port \"x\" is not a number up to 65535",
+        ),
+        (
+            "trio://h",
+            "no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?); `trio://h` has no port",
+        ),
+        (
+            "rest://h:1",
+            "the protocol `rest` is not supported yet; linked: injvm, tri",
+        ),
+    ] {
+        let error = instance
+            .refer_with::<GreeterClient>(ReferenceConfig::new().url([url]))
+            .await
+            .expect_err(url);
+        let want = format!("cannot refer to greet.Greeter: {want}");
+        assert_eq!(error.to_string(), want);
+    }
+}
+
+#[tokio::test]
 async fn a_reference_without_anyone_to_ask_and_one_with_two_are_refused() {
     let instance = load("dubbo: {}").build().expect("valid");
     let error = instance
@@ -200,6 +229,29 @@ async fn a_reference_without_anyone_to_ask_and_one_with_two_are_refused() {
     let want = "cannot refer to greet.Greeter: it has no `url`, and there is no registry to ask; set `url`, or add one to \
                 `dubbo.registries`";
     assert_eq!(error.to_string(), want);
+
+    for (references, added) in [
+        (
+            "GretterClient: {url: 'tri://h:1'}, Other: {}",
+            "; it has GretterClient, Other (did you mean `GretterClient`?)",
+        ),
+        (
+            "Other: {interface: greet.Greter}",
+            "; it has Other (did you mean `greet.Greter`?)",
+        ),
+        ("Other: {}", "; it has Other"),
+    ] {
+        let yaml = format!("dubbo: {{consumer: {{references: {{{references}}}}}}}");
+        let instance = load(&yaml).build().expect("valid");
+        let error = instance
+            .refer::<GreeterClient>()
+            .await
+            .expect_err("none of them is meant");
+        let want = format!(
+            "{want}; `dubbo.consumer.references` has neither `GreeterClient` nor `greet.Greeter`{added}"
+        );
+        assert_eq!(error.to_string(), want);
+    }
 
     let probe = Probe::new();
     let two = "dubbo: {registries: {a: {protocol: probe, address: x}, b: {protocol: probe, address: y}}, consumer: \

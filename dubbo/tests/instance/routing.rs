@@ -108,6 +108,6 @@ async fn an_entry_of_the_configuration_is_found_by_type_then_by_interface_or_by_
         .refer_as::<GreeterClient>("c")
         .await
         .expect_err("no c");
-    let want = "cannot refer to greet.Greeter: `dubbo.consumer.references` has no `c`; it has [\"a\", \"b\"]";
+    let want = "cannot refer to greet.Greeter: `dubbo.consumer.references` has no `c`; it has a, b";
     assert_eq!(error.to_string(), want);
 }
