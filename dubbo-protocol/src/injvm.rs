@@ -156,6 +156,8 @@ impl Invoker for Referred {
     }
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
+        // What fails at once waits for nothing: a caller that tries again would keep the thread from all other tasks.
+        tokio::task::consume_budget().await;
         let callee = self.shared.find(&invocation)?;
         let now = Instant::now();
         let call = Carried {
@@ -531,6 +533,19 @@ mod tests {
             (status.origin(), status.retry()),
             (Origin::Remote, Retry::Ambiguous)
         );
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_tries_again_for_ever_leaves_time_for_others() {
+        let (_injvm, exporter, reference) = reference(|_| Err(Status::internal("no"))).await;
+        let try_for_ever = async || {
+            let tries = async { while reference.invoke(invocation()).await.is_err() {} };
+            let given_up = tokio::time::timeout(Duration::from_millis(20), tries).await;
+            given_up.expect_err("no call works");
+        };
+        try_for_ever().await;
+        exporter.unexport().await;
+        try_for_ever().await;
     }
 
     #[tokio::test]
