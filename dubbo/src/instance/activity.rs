@@ -39,7 +39,7 @@ impl Activity {
         })
     }
 
-    /// Waits until no call is in flight and none came for `window`.
+    /// Waits until no call is in flight and none came for `window`. A window beyond what the clock counts never ends.
     pub(super) async fn idle_for(&self, window: Duration) {
         loop {
             let idle = self.idle.notified();
@@ -51,7 +51,12 @@ impl Activity {
                 NEVER => return,
                 millis => Duration::from_millis(millis),
             };
-            let quiet_at = self.began + last + window;
+            let Some(quiet_at) = last
+                .checked_add(window)
+                .and_then(|after| self.began.checked_add(after))
+            else {
+                return std::future::pending().await;
+            };
             if Instant::now() >= quiet_at {
                 return;
             }
@@ -137,6 +142,17 @@ mod tests {
         drop(call);
         let idle_at = waiting.await.expect("no panic");
         assert_eq!(idle_at - began, window);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_window_beyond_the_clock_never_ends() {
+        let activity = Activity::new();
+        drop(activity.enter());
+        for window in [Duration::MAX, Duration::from_secs(u64::MAX / 2)] {
+            let hour = Duration::from_hours(1);
+            let idle = tokio::time::timeout(hour, activity.idle_for(window)).await;
+            idle.expect_err("it goes on");
+        }
     }
 
     #[tokio::test(start_paused = true)]
