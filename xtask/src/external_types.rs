@@ -274,7 +274,8 @@ mod tests {
             ("http::header::map::HeaderMap", true),
             ("http_body::Body", false),
             ("tokio::time::instant::Instant", true),
-            ("tokio::sync::watch::Receiver", false),
+            ("tokio::sync::mpsc::bounded::Receiver", false),
+            ("tokio::sync::watch::Receiver", true),
             ("tonic::status::Status", false),
         ] {
             assert_eq!(is_allowed(name, &own), want, "{name}");

@@ -16,9 +16,9 @@ impl Greeter for Hello {
         &self,
         request: Request<GreetRequest>,
     ) -> Result<Response<GreetResponse>, Status> {
-        let name = Rc::new(request.into_message().name);
+        let words = Rc::new(request.into_message().name.len());
         future::ready(()).await;
-        let greeting = format!("hello {name}");
+        let greeting = format!("hello, {words} letters");
         Ok(GreetResponse { greeting }.into())
     }
 
