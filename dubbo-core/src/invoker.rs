@@ -40,5 +40,7 @@ pub trait Invoker: Send + Sync + 'static {
     async fn invoke(&self, invocation: Invocation) -> RpcResult;
 
     /// Gives back what it holds: connections, subscriptions, tasks. Calls after this fail.
+    ///
+    /// Dropping it must do so, too: an application that drops its last client of a service closes nothing.
     async fn close(&self) {}
 }

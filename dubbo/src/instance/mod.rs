@@ -10,7 +10,12 @@ mod registries;
 mod shutdown;
 mod signals;
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use dubbo_core::{
     call::{Client, Stub},
@@ -59,7 +64,8 @@ type Protocols = HashMap<String, Arc<dyn Protocol>>;
 struct Running {
     exporters: Vec<Box<dyn Exporter>>,
     registered: Vec<(usize, Url)>,
-    references: Vec<Arc<dyn Invoker>>,
+    /// Those that the application still has a client of: dropping the last clone of one releases what it holds.
+    references: Vec<Weak<dyn Invoker>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,8 +159,8 @@ impl Instance {
     /// A client of the service that `C` was generated from.
     ///
     /// Its options are those of the reference in the configuration that is called like the client type or like the
-    /// interface; without one, the consumer's. Ask once and clone the client: each call of this makes new connections
-    /// to the registry.
+    /// interface; without one, the consumer's. Ask once and clone the client: each call of this makes a new
+    /// subscription at the registry. Dropping the last clone ends it, and closes the connections that no other client uses.
     ///
     /// # Errors
     ///

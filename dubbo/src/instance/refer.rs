@@ -1,6 +1,10 @@
 //! The consumer side: a reference becomes a directory of providers, a cluster over it, and a stub on top.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use dubbo_cluster::{
     directory::{DynamicDirectory, StaticDirectory},
@@ -69,8 +73,12 @@ impl Inner {
         let cluster = self.extensions.create::<dyn Cluster>(cluster, &consumer)?;
         let cluster_config = self.cluster_config(&config, &service, &descriptor, &consumer)?;
         let invoker = cluster.join(directory, Arc::new(cluster_config));
-        let kept = self.keep(Arc::clone(&invoker), |running| &mut running.references);
-        if let Err(invoker) = kept {
+        let kept = self.keep(Arc::downgrade(&invoker), |running| {
+            let references = &mut running.references;
+            references.retain(|reference| Weak::strong_count(reference) > 0);
+            references
+        });
+        if kept.is_err() {
             invoker.close().await;
             return Err(NO_MORE_CLIENTS);
         }

@@ -1,6 +1,9 @@
 //! The end of an instance, step by step (`docs/spec/config.md` §4.2): no call is lost on the way.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use dubbo_core::{protocol::Protocol, url::Url};
 use futures_util::future::join_all;
@@ -68,6 +71,7 @@ impl Inner {
         }
         self.drain(deadline).await;
         let Running { references, .. } = std::mem::take(&mut *self.running.lock());
+        let references: Vec<_> = references.iter().filter_map(Weak::upgrade).collect();
         join_all(references.iter().map(|reference| reference.close())).await;
         let patience = deadline.max(after(LAST_WORDS));
         let closed = join_all(

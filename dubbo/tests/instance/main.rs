@@ -1,6 +1,7 @@
 //! Instances from the text of their configuration to the wire: what each key does, and how instances begin and end.
 
 mod balance;
+mod clients;
 mod discovery;
 mod drain;
 mod filters;
