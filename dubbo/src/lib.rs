@@ -113,8 +113,8 @@ pub use instance::{Instance, InstanceBuilder};
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.
 pub mod spi {
     pub use dubbo_core::{
-        cluster, config_center, discovery, filter, invocation, invoker, metadata, payload, protocol,
-        registry, subscription,
+        cluster, config_center, discovery, filter, invocation, invoker, metadata, payload,
+        protocol, registry, subscription,
     };
 }
 
