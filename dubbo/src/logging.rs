@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use tracing::subscriber::NoSubscriber;
+use tracing::{Dispatch, subscriber::NoSubscriber};
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{LogFormat, LogLevel, LoggerConfig, Problem};
@@ -25,7 +25,7 @@ pub(crate) fn warn(doubtful: &[Problem]) {
             tracing::warn!("{problem}");
         }
     };
-    let unheard = tracing::dispatcher::get_default(|log| log.is::<NoSubscriber>());
+    let unheard = tracing::dispatcher::get_default(Dispatch::is::<NoSubscriber>);
     if unheard && !doubtful.is_empty() {
         let config = LoggerConfig::new().level(LogLevel::Warn);
         let colours = std::io::stderr().is_terminal();

@@ -53,7 +53,7 @@ dubbo:
     let builder = load(&yaml)
         .extension::<dyn Registry>("probe", probe.plugin())
         .provide(named("x"));
-    let want = r#"
+    let want = "
 dubbo.yaml:2:3: dubbo.aplication: unknown key (did you mean `application`?)
 dubbo.yaml:7:18: dubbo.protocols.rest.name: the protocol `rest` is not supported yet; linked: injvm, tri
 dubbo.yaml:9:14: dubbo.provider.filter: no filter is called `trace`; none is linked
@@ -67,7 +67,7 @@ dubbo.yaml:21:22: dubbo.consumer.request-timeout: expected a duration such as `3
 dubbo.yaml:23:32: dubbo.consumer.references.GreeterClient.cluster: the cluster `failsafe` is not supported yet; linked: failfast, failover
 dubbo.yaml:23:47: dubbo.consumer.references.GreeterClient.url: `tri://nowhere` has no port
 dubbo.yaml:25:14: dubbo.shutdown.timeout: `${NOPE}` is neither a key nor an environment variable, and has no default
-"#;
+";
     assert_eq!(report(builder), want.trim().lines().collect::<Vec<_>>());
     assert!(probe.made().is_empty(), "no registry was made");
     free_again(("127.0.0.1", port)).await;

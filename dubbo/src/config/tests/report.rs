@@ -3,7 +3,7 @@ use super::*;
 /// `docs/spec/config.md` §1.23: what is not named here is accepted.
 #[test]
 fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet() {
-    let want = r#"
+    let want = "
 t.yaml:3:54: dubbo.application.metadata-type: `remote` is not supported yet; `local` is
 t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not supported yet; linked: memory
 t.yaml:5:104: dubbo.registries.hz.zone: not supported yet
@@ -24,7 +24,7 @@ t.yaml:26:3: dubbo.otel: not supported yet
 t.yaml:27:27: dubbo.logger.appender: `file` is not supported yet; `console` is
 t.yaml:29:3: dubbo.tls_config: not supported yet
 warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
-"#;
+";
     assert_eq!(report(include_str!("sample.yaml")), want.trim_start());
 }
 
@@ -45,7 +45,7 @@ dubbo:
       R: {cluster: failovr, retries: 1s, url: 'tri://h'}
 other: 1
 ";
-    let want = r#"
+    let want = "
 t.yaml:2:3: dubbo.aplication: unknown key (did you mean `application`?)
 t.yaml:3:17: dubbo.application.nmae: unknown key (did you mean `name`?)
 t.yaml:3:35: dubbo.application.version: expected a text, found a list
@@ -59,7 +59,7 @@ t.yaml:12:20: dubbo.consumer.references.R.cluster: no cluster is called `failovr
 t.yaml:12:38: dubbo.consumer.references.R.retries: expected a whole number from 0 to 2147483647, found `1s`
 t.yaml:12:47: dubbo.consumer.references.R.url: `tri://h` has no port
 t.yaml:13:1: other: unknown key; all settings stand below `dubbo`
-"#;
+";
     assert_eq!(report(text), want.trim_start());
 }
 
@@ -110,10 +110,11 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:56: dubbo.provider.registry-ids: no registry has the id `zk`; there are none",
         ),
         (
-            "provider: {filter: 'Default, -audit, -echo, adit', methods: [{retries: 1}, {name: A}, {name: A}]}",
+            "provider: {filter: 'Default, -audit, -echo, adit, -otelServerTrace', methods: [{retries: 1}, {name: A}, {name: A}]}",
             "t.yaml:2:22: dubbo.provider.filter: no filter is called `adit`; linked: audit, echo (did you mean `audit`?)\n\
-             t.yaml:2:64: dubbo.provider.methods[0].name: required: the method's name\n\
-             t.yaml:2:90: dubbo.provider.methods[2].name: a second entry for the method `A`",
+             t.yaml:2:22: dubbo.provider.filter: the filter `otelServerTrace` is not supported yet; linked: audit, echo\n\
+             t.yaml:2:82: dubbo.provider.methods[0].name: required: the method's name\n\
+             t.yaml:2:108: dubbo.provider.methods[2].name: a second entry for the method `A`",
         ),
         (
             "consumer: {references: {A: {url: 'registry://h:1;tri://h:x;rest://h:1;injvm://h/S'}}}",
@@ -201,11 +202,11 @@ fn what_code_adds_is_checked_with_what_was_read() {
     let mut draft = read(&options).expect("YAML");
     draft.config = draft.config.registry("a", RegistryConfig::memory());
     draft.config.consumer.protocol = Some("trio".to_owned());
-    let want = r#"
+    let want = "
 code: dubbo.consumer.protocol: no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?)
 t.yaml:1:38: dubbo.consumer.registry-ids: no registry has the id `b`; there are: a
 t.yaml:1:42: dubbo.consumer.chek: unknown key (did you mean `check`?)
-"#;
+";
     assert_eq!(outcome(&draft.check(&linked())), want.trim_start());
 
     let mut alone = Draft::default();
