@@ -11,7 +11,7 @@ use std::{
 
 use dubbo_core::invocation::Peer;
 use hyper::{rt::Executor, server::conn::http2, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -71,16 +71,24 @@ impl Connections {
         }
     }
 
-    async fn serve_http2(self, io: Preface<TcpStream>, peer: Arc<Peer>) {
+    async fn serve_http2<T>(self, io: Preface<T>, peer: Arc<Peer>)
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
         let Self {
             catalog,
-            calls,
+            calls: all,
             mut end,
             cut,
         } = self;
         let remote = peer.remote;
+        let here = TaskTracker::new();
+        let calls = Calls {
+            here: here.clone(),
+            all,
+        };
         let service = service_fn(move |request| answer(&catalog.routes(), &peer, request));
-        let connection = settings(Calls(calls)).serve_connection(TokioIo::new(io), service);
+        let connection = settings(calls).serve_connection(TokioIo::new(io), service);
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,
@@ -88,8 +96,14 @@ impl Connections {
                 connection.as_mut().graceful_shutdown();
                 tokio::select! {
                     served = connection => served,
+                    () = idle(&here) => {
+                        tracing::debug!(%remote, "a peer without calls does not close its connection");
+                        return;
+                    }
                     () = reached(&mut end, End::Cut) => {
-                        cut.fetch_add(1, Ordering::Relaxed);
+                        if !here.is_empty() {
+                            cut.fetch_add(1, Ordering::Relaxed);
+                        }
                         return;
                     }
                 }
@@ -103,23 +117,50 @@ impl Connections {
 
 /// Runs the calls of a connection.
 #[derive(Clone)]
-struct Calls(TaskTracker);
+struct Calls {
+    /// Those of this connection.
+    here: TaskTracker,
+    /// Those of all.
+    all: TaskTracker,
+}
 
 impl<F> Executor<F> for Calls
 where
     F: Future<Output = ()> + Send + 'static,
 {
     fn execute(&self, call: F) {
-        self.0.spawn(call);
+        self.all.spawn(self.here.track_future(call));
+    }
+}
+
+/// Waits until a connection that was asked to end has nothing more to do, and its peer had time to hang up. One that
+/// never does must not hold up the others' end.
+async fn idle(calls: &TaskTracker) {
+    calls.close();
+    let mut linger = LINGER;
+    loop {
+        if !calls.is_empty() {
+            calls.wait().await;
+            // The last answers are still on their way.
+            linger = PATIENCE;
+        }
+        tokio::time::sleep(linger).await;
+        // A call may have crossed with the request to end.
+        if calls.is_empty() {
+            return;
+        }
     }
 }
 
 fn settings(calls: Calls) -> http2::Builder<Calls> {
     let mut builder = http2::Builder::new(calls);
     builder
+        .timer(TokioTimer::new())
         .auto_date_header(false)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .initial_stream_window_size(STREAM_WINDOW)
+        .keep_alive_interval(IDLE)
+        .keep_alive_timeout(PATIENCE)
         .max_concurrent_streams(MAX_STREAMS)
         .max_frame_size(MAX_FRAME)
         .max_header_list_size(MAX_HEADERS)
@@ -161,9 +202,13 @@ const HTTP1_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     \r\n\
     only HTTP/2 with prior knowledge is served here\n";
 
-/// When a silent peer is asked whether it is still there.
+/// When a silent peer is asked whether it is still there: its machine, and it itself. A process that hangs, and one that
+/// has sent no more than a preface, have a machine that answers.
 const IDLE: Duration = Duration::from_mins(1);
+/// How long it may take to answer, and to read what it has been sent.
+const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a peer that waits for nothing may take to hang up when it is told to.
 const LINGER: Duration = Duration::from_secs(1);
 const MAX_UNREAD: u64 = 64 << 10;
 
@@ -183,12 +228,14 @@ const MAX_STREAMS: u32 = 1_000;
 /// of everybody else on the connection must survive it. Beyond is the rapid-reset attack (CVE-2023-44487): until it is
 /// noticed it has the memory of so many streams without bodies.
 const MAX_RESETS: usize = 10 * MAX_STREAMS as usize;
-/// Frames that came for streams which are over. They are counted for as long as the connection lives, and some are
-/// ordinary: those that cross with the answer of a handler that has read enough.
+/// Frames that have their stream reset, above all those for a stream which is over. They are counted for as long as the
+/// connection lives, and some are ordinary: those that cross with the answer of a handler that has read enough.
 const MAX_BAD_FRAMES: usize = 1_000_000;
 
 #[cfg(test)]
 mod tests {
+    use tokio::{io::DuplexStream, time::Instant};
+
     use super::*;
 
     #[tokio::test]
@@ -205,5 +252,56 @@ mod tests {
             head.contains(&format!("content-length: {}", body.len())),
             "{answer}"
         );
+    }
+
+    /// A connection that is served, from its preface on, and how to end it.
+    async fn served() -> (DuplexStream, watch::Sender<End>, Arc<AtomicUsize>) {
+        let (mut near, far) = tokio::io::duplex(1 << 10);
+        let end = watch::Sender::new(End::Open);
+        let cut = Arc::new(AtomicUsize::new(0));
+        let connections = Connections {
+            catalog: Arc::new(Catalog::new()),
+            calls: TaskTracker::new(),
+            end: end.subscribe(),
+            cut: Arc::clone(&cut),
+        };
+        near.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            .await
+            .expect("room");
+        let Ok(Opened::Http2(io)) = open(far).await else {
+            panic!("not taken for HTTP/2");
+        };
+        let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+        let peer = Arc::new(Peer::new(somewhere, somewhere));
+        tokio::spawn(connections.serve_http2(io, peer));
+        (near, end, cut)
+    }
+
+    async fn lives_for(mut near: DuplexStream) -> Duration {
+        let start = Instant::now();
+        let mut heard = Vec::new();
+        near.read_to_end(&mut heard).await.expect("in memory");
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_answers_no_ping_is_given_up_on() {
+        for said in [&b""[..], b"\0\0\0\x04\0\0\0\0\0"] {
+            let (mut near, _end, _cut) = served().await;
+            near.write_all(said).await.expect("room");
+            assert_eq!(lives_for(near).await.as_secs(), (IDLE + PATIENCE).as_secs());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_without_calls_that_does_not_hang_up_is_cut_soon_and_not_counted() {
+        for said in [&b""[..], b"\0\0\0\x04\0\0\0\0\0"] {
+            let (mut near, end, cut) = served().await;
+            near.write_all(said).await.expect("room");
+            tokio::task::yield_now().await;
+            end.send_replace(End::Drain);
+            assert_eq!(lives_for(near).await.as_secs(), LINGER.as_secs());
+            assert_eq!(cut.load(Ordering::Relaxed), 0);
+        }
     }
 }
