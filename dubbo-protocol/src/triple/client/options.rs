@@ -135,6 +135,11 @@ mod tests {
             ("connect.timeout=0", "connect.timeout"),
             ("connect.timeout=soon", "connect.timeout"),
             ("keep-alive-interval=x", "keep-alive-interval"),
+            // No clock can say when that is.
+            (
+                "keep-alive-interval=5000000000000000h",
+                "keep-alive-interval",
+            ),
             ("keep-alive-timeout=0s", "keep-alive-timeout"),
         ] {
             assert_eq!(read(query).expect_err(query).key, key);
