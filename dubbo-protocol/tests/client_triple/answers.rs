@@ -472,6 +472,32 @@ async fn gzip_is_read_and_other_compressions_are_refused() {
     assert!(status.message().contains("zstd"), "{status}");
 }
 
+#[tokio::test]
+async fn a_message_that_cannot_be_read_is_the_peers_fault() {
+    let mut peer = Peer::new("").await;
+    for (encoding, bytes, want) in [
+        ("identity", [1, 0, 0, 0, 1, 0], "name no compression"),
+        ("gzip", [1, 0, 0, 0, 1, 0], "no gzip"),
+        ("identity", [0, 0, 0, 0, 9, 0], "after 1 of the 9 bytes"),
+    ] {
+        let answer = |request: &mut Request| {
+            let headers = [
+                ("content-type", "application/grpc"),
+                ("grpc-encoding", encoding),
+            ];
+            request.send_headers(200, &headers);
+            request.send_data(bytes.to_vec(), false);
+            request.finish("0");
+        };
+        let status = peer.greeted(answer).await.expect_err("broken");
+        assert_eq!(
+            (status.code(), status.origin()),
+            (Code::Internal, Origin::Transport)
+        );
+        assert!(status.message().contains(want), "{status}");
+    }
+}
+
 /// The outcome of a call that is answered by `headers`, as they are written here.
 async fn answered_by(peer: &mut Peer, headers: &[(&str, &[u8])]) -> Status {
     let call = async { greet(&peer.stub, "x").await };

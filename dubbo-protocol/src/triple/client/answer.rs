@@ -117,7 +117,7 @@ impl Incoming {
             match self.decoder.next() {
                 Ok(Some(message)) => return Poll::Ready(Event::Message(message)),
                 Ok(None) => {}
-                Err(status) => return Poll::Ready(Event::End(Err(status))),
+                Err(status) => return Poll::Ready(Event::End(Err(peers_fault(status)))),
             }
             if self.no_more_data {
                 return self.poll_trailers(cx).map(Event::End);
@@ -146,7 +146,7 @@ impl Incoming {
     fn outcome(&self, trailers: HeaderMap) -> Result<Attachments, Status> {
         match read_status(&trailers) {
             Some(Ok(())) => {
-                self.decoder.finish()?;
+                self.decoder.finish().map_err(peers_fault)?;
                 if self.exception {
                     let text = "the provider threw an exception and answered with it as a Java object, \
                                 which a method with protobuf messages cannot return";
@@ -181,6 +181,15 @@ impl Incoming {
 
     fn lost(&self, error: h2::Error) -> Status {
         Failure::of(error, &self.connection).into_status()
+    }
+}
+
+/// The argument that the decoder of frames finds invalid is the caller's in a provider. Here it is the answer.
+fn peers_fault(status: Status) -> Status {
+    if status.code() == Code::InvalidArgument {
+        broken(status.message().to_owned()).with_source(status)
+    } else {
+        status
     }
 }
 
