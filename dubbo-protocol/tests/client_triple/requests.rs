@@ -130,6 +130,13 @@ async fn what_cannot_be_sent_is_refused_here() {
         .expect_err("no name");
     assert_eq!(status.code(), Code::InvalidArgument);
     assert!(status.message().contains("\"a b\""), "{status}");
+    let status = greet(&stub, "x")
+        .attach("big", "x".repeat(100_000))
+        .await
+        .expect_err("too large");
+    for part in ["`big`", "greet.Greeter/Greet"] {
+        assert!(status.message().contains(part), "{part} in {status}");
+    }
 
     // In a stream the messages before it have gone out: the call is reset.
     let requests = stream::iter(["a".to_owned(), "x".repeat(200)]);

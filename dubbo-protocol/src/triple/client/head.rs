@@ -78,7 +78,8 @@ impl Heads {
     ///
     /// # Errors
     ///
-    /// Code 3 for an attachment or name that HTTP cannot carry.
+    /// Code 3 for an attachment or name that HTTP cannot carry, and for more of them than a peer takes: that one closes
+    /// the connection, with the other calls on it.
     pub(super) fn request(
         &self,
         service: &ServiceKey,
@@ -112,9 +113,20 @@ impl Heads {
         // A caller may name another agent, as with every gRPC client.
         headers.entry(USER_AGENT).or_insert(OUR_USER_AGENT);
 
+        let uri = self.uri(method)?;
+        let size = size(&uri, &headers);
+        if size > MAX_SIZE {
+            // Not a limit that another try may find raised: code 8 would be tried again.
+            return Err(Status::invalid_argument(format!(
+                "the attachments make {size} bytes of headers, over the limit of {MAX_SIZE}; the largest is {}: send it \
+                 in the message",
+                largest(&headers)
+            )));
+        }
+
         let mut request = Request::new(());
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.uri(method)?;
+        *request.uri_mut() = uri;
         *request.headers_mut() = headers;
         Ok(request)
     }
@@ -143,6 +155,31 @@ impl Heads {
     }
 }
 
+/// The size of a list of headers as HTTP/2 counts it (RFC 9113 §6.5.2).
+fn size(uri: &Uri, headers: &HeaderMap) -> usize {
+    let authority = uri.authority().map_or("", Authority::as_str);
+    let pseudo = [
+        (":method", Method::POST.as_str()),
+        (":scheme", Scheme::HTTP.as_str()),
+        (":authority", authority),
+        (":path", uri.path()),
+    ];
+    let pseudo = pseudo.map(|(name, value)| name.len() + value.len());
+    let fields = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len());
+    let sizes = pseudo.into_iter().chain(fields);
+    sizes.map(|size| size + PER_HEADER).sum()
+}
+
+/// The name and length of the longest value.
+fn largest(headers: &HeaderMap) -> String {
+    let longest = headers.iter().max_by_key(|(_, value)| value.len());
+    longest.map_or_else(String::new, |(name, value)| {
+        format!("`{name}` with {} bytes", value.len())
+    })
+}
+
 fn uri(authority: &Authority, path: &str, method: &str) -> Result<Uri, String> {
     let text = format!("/{path}/{method}");
     let path = PathAndQuery::try_from(text.as_str())
@@ -164,6 +201,11 @@ fn named(what: &str, value: &str) -> Result<HeaderValue, String> {
 const GRPC_PROTO: HeaderValue = HeaderValue::from_static("application/grpc+proto");
 const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
 
+const PER_HEADER: usize = 32;
+
+/// What our own servers take, less a little. dubbo-go's take 1 MiB, and Dubbo Java's 32 KiB (`docs/spec/triple.md` §9.3).
+const MAX_SIZE: usize = 63 * 1024;
+
 /// Room for our own and a few attachments, so that a map does not grow.
 const USUAL_HEADERS: usize = 12;
 
@@ -171,7 +213,7 @@ const USUAL_HEADERS: usize = 12;
 mod tests {
     use dubbo_core::{
         service::{CallKind, MethodDescriptor},
-        status::Code,
+        status::{Code, Retry},
     };
 
     use super::*;
@@ -289,6 +331,22 @@ mod tests {
         let error = request("greet.Greeter", &bad, None).expect_err("refused");
         assert_eq!(error.code(), Code::InvalidArgument);
         assert!(error.message().contains("`bad`"), "{error}");
+    }
+
+    #[test]
+    fn attachments_beyond_what_a_peer_takes_are_refused_and_never_tried_again() {
+        let one = Attachments::from_iter([("k", "v".repeat(MAX_SIZE))]);
+        let many = (0..2_000).map(|n| (format!("k{n}"), "v"));
+        for (attachments, part) in [(one, "`k` with 64512 bytes"), (many.collect(), "limit of")] {
+            let error = request("greet.Greeter", &attachments, None).expect_err("refused");
+            assert_eq!(
+                (error.code(), error.retry()),
+                (Code::InvalidArgument, Retry::Never)
+            );
+            assert!(error.message().contains(part), "{error}");
+        }
+        let most = Attachments::from_iter([("k", "v".repeat(MAX_SIZE - 1_024))]);
+        request("greet.Greeter", &most, None).expect("it fits");
     }
 
     #[test]
