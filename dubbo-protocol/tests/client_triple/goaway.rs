@@ -200,6 +200,30 @@ async fn a_peer_that_leaves_out_every_call_fails_it_in_the_end() {
     assert!(status.message().contains("busy"), "{status}");
 }
 
+#[tokio::test]
+async fn a_call_that_may_have_broken_two_connections_breaks_no_third() {
+    for code in [code::ENHANCE_YOUR_CALM, code::PROTOCOL_ERROR] {
+        let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+        let stub = stub(&protocol, server.address(), "").await;
+        let call = async { greet(&stub, "x").await };
+        let breaking = async {
+            for _ in 0..2 {
+                let mut connection = server.accept().await;
+                let _request = connection.request().await;
+                connection.insert(&Frame::go_away(0, code, "bad_headers"));
+                connection.closed().await;
+            }
+        };
+        let (reply, ()) = tokio::join!(soon("an error", call), breaking);
+        let status = reply.expect_err("it breaks connections");
+        assert_eq!(
+            (status.code(), status.retry()),
+            (Code::Unavailable, Retry::Ambiguous)
+        );
+        assert!(status.message().contains("bad_headers"), "{status}");
+    }
+}
+
 /// Answers `count` requests, and says that it does no more; later ones are left out.
 async fn serve_some(mut connection: ServerConnection, count: u32) {
     let mut last = 0;

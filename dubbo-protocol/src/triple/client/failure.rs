@@ -45,8 +45,8 @@ pub(super) enum Failure {
     Final(Status),
     /// No handler saw it: the connection took it no more.
     ConnectionGone(Status),
-    /// No handler saw it: the peer refused this stream, and goes on with the connection.
-    StreamRefused(Status),
+    /// No handler saw it, and it may be the cause: the peer refused this stream, or closed the connection for an error.
+    Refused(Status),
 }
 
 impl Failure {
@@ -54,14 +54,23 @@ impl Failure {
     pub(super) fn of(error: h2::Error, connection: &Connection) -> Self {
         // `h2` gives the peer's GOAWAY to the streams beyond its last one only: the others go on, or lose the socket.
         if error.is_go_away() && error.is_remote() {
-            connection.retire(|| describe(&error));
-            return Self::ConnectionGone(not_sent(&describe(&error)).with_source(error));
+            let why = describe(&error);
+            connection.retire(|| why.clone());
+            if error.reason() == Some(Reason::NO_ERROR) {
+                return Self::ConnectionGone(not_sent(&why).with_source(error));
+            }
+            // Not known to be safe: a call that breaks connections would break those to all providers in turn.
+            return Self::Refused(
+                Status::unavailable(format!("the connection ended before the call: {why}"))
+                    .with_origin(Origin::Transport)
+                    .with_source(error),
+            );
         }
         if error.is_reset() && error.is_remote() {
             let reason = error.reason().unwrap_or(Reason::INTERNAL_ERROR);
             let status = from_reset(reason).with_source(error);
             return if reason == Reason::REFUSED_STREAM {
-                Self::StreamRefused(status)
+                Self::Refused(status)
             } else {
                 Self::Final(status)
             };
@@ -88,16 +97,14 @@ impl Failure {
         match self {
             Self::Final(status) => Self::Final(change(status)),
             Self::ConnectionGone(status) => Self::ConnectionGone(change(status)),
-            Self::StreamRefused(status) => Self::StreamRefused(change(status)),
+            Self::Refused(status) => Self::Refused(change(status)),
         }
     }
 
     /// The same, as the end of the call.
     pub(super) fn into_status(self) -> Status {
         match self {
-            Self::Final(status) | Self::ConnectionGone(status) | Self::StreamRefused(status) => {
-                status
-            }
+            Self::Final(status) | Self::ConnectionGone(status) | Self::Refused(status) => status,
         }
     }
 }

@@ -128,7 +128,7 @@ impl TripleInvoker {
                 Ok(reply) => return Ok(reply),
                 Err(Failure::Final(status)) => return Err(status),
                 Err(Failure::ConnectionGone(status)) => (&mut moves_left, status),
-                Err(Failure::StreamRefused(status)) => (&mut repeats_left, status),
+                Err(Failure::Refused(status)) => (&mut repeats_left, status),
             };
             if *left == 0 || !call.is_whole() {
                 return Err(status);
