@@ -309,3 +309,22 @@ async fn a_shut_down_protocol_refers_to_nothing_more() {
     );
     assert!(status.message().contains("closed"), "{status}");
 }
+
+#[tokio::test]
+async fn a_caller_that_tries_again_at_once_does_not_hold_up_the_connection() {
+    let (address, protocol) = (nobody().await, TripleProtocol::default());
+    let stub = stub(&protocol, address, "").await;
+    greet(&stub, "x").await.expect_err("nobody listens");
+    let caller = stub.clone();
+    let calling = tokio::spawn(async move {
+        let start = tokio::time::Instant::now();
+        while let Err(status) = greet(&caller, "x").await {
+            // No timer of the runtime would fire.
+            assert!(start.elapsed() < Duration::from_secs(20), "{status}");
+        }
+    });
+    let server = Server::bind_to(address).await;
+    let mut connection = server.accept().await;
+    connection.request().await.reply(&message("a"));
+    calling.await.expect("it got through");
+}

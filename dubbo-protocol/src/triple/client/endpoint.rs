@@ -9,7 +9,7 @@ use dubbo_core::{
 use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
-    task::JoinSet,
+    task::{JoinSet, consume_budget},
     time::{Instant, sleep},
 };
 
@@ -131,6 +131,8 @@ impl Endpoint {
     ///
     /// Safe: nothing but the wait is lost.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, Status> {
+        // A caller that tries again at once, and fails at once, would never let the attempt to connect run.
+        consume_budget().await;
         loop {
             // Made before looking: it sees every change from now on.
             let changed = self.shared.changed.notified();
