@@ -8,7 +8,7 @@ use dubbo_core::{
 };
 use dubbo_protocol::TripleProtocol;
 use dubbo_test::{
-    peer::h2::{Server, ServerConnection},
+    peer::h2::{Frame, Server, ServerConnection, code, kind},
     soon,
 };
 use tokio::io::AsyncWriteExt as _;
@@ -327,4 +327,39 @@ async fn a_caller_that_tries_again_at_once_does_not_hold_up_the_connection() {
     let mut connection = server.accept().await;
     connection.request().await.reply(&message("a"));
     calling.await.expect("it got through");
+}
+
+#[tokio::test]
+async fn a_connection_outlives_any_number_of_cancelled_calls() {
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let stub = stub(&protocol, server.address(), "").await;
+    let mut connection = server.accept().await;
+    let lasting = async { greet(&stub, "lasting").await };
+    let peer = async {
+        let mut lasting = connection.request().await;
+        let mut cancelled = Vec::new();
+        for _ in 0..2_500 {
+            cancelled.push(tokio::select! {
+                reply = async { greet(&stub, "cancelled").await } => panic!("{reply:?}"),
+                request = connection.request() => request,
+            });
+        }
+        for request in &mut cancelled {
+            assert_eq!(request.reset_by_client().await, code::CANCEL);
+        }
+        // What was under way meanwhile.
+        for request in &cancelled {
+            connection.insert(&Frame::data(request.stream(), vec![0; 100], false));
+        }
+        connection.insert(&Frame::ping(false, [7; 8]));
+        let seen = |frame: &Frame| frame.kind == kind::PING && frame.is_ack();
+        connection.frame("an answer to PING", seen).await;
+        let good = async { greet(&stub, "good").await };
+        let answered = async { connection.request().await.reply(&message("b")) };
+        let (good, ()) = tokio::join!(soon("an answer", good), answered);
+        assert_eq!(good.expect("the same connection").message(), "b");
+        lasting.reply(&message("a"));
+    };
+    let (reply, ()) = tokio::join!(lasting, peer);
+    assert_eq!(reply.expect("it was under way").message(), "a");
 }

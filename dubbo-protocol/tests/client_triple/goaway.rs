@@ -6,7 +6,7 @@ use dubbo_core::{
 };
 use dubbo_protocol::TripleProtocol;
 use dubbo_test::{
-    peer::h2::{Frame, Server, ServerConnection, code},
+    peer::h2::{Frame, Server, ServerConnection, code, kind},
     soon,
 };
 use tokio::task::JoinSet;
@@ -222,6 +222,30 @@ async fn a_call_that_may_have_broken_two_connections_breaks_no_third() {
         );
         assert!(status.message().contains("bad_headers"), "{status}");
     }
+}
+
+#[tokio::test]
+async fn a_limit_of_our_own_is_not_called_a_broken_rule() {
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let stub = stub(&protocol, server.address(), "").await;
+    let mut connection = server.accept().await;
+    let call = async { greet(&stub, "x").await };
+    let peer = async {
+        let request = connection.request().await;
+        connection.insert(&Frame::new(kind::HEADERS, 0, request.stream(), ""));
+        for _ in 0..1_000 {
+            connection.insert(&Frame::new(kind::CONTINUATION, 0, request.stream(), ""));
+        }
+        request
+    };
+    let (reply, _request) = tokio::join!(soon("an error", call), peer);
+    let status = reply.expect_err("it was too much");
+    assert_eq!(
+        (status.code(), status.retry()),
+        (Code::Unavailable, Retry::Ambiguous)
+    );
+    let want = "the connection was lost: we sent GOAWAY ENHANCE_YOUR_CALM";
+    assert!(status.message().contains(want), "{status}");
 }
 
 /// Answers `count` requests, and says that it does no more; later ones are left out.

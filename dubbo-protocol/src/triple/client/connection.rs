@@ -256,6 +256,10 @@ async fn handshake(
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(MAX_HEADER_LIST)
+        .max_concurrent_reset_streams(REMEMBERED_RESETS)
+        // It counts over the whole life of a connection, and calls are cancelled all the time: what the peer had sent of
+        // an answer by then comes for a stream that is forgotten, and is answered by a reset.
+        .max_local_error_reset_streams(None)
         // None before the peer has said how many it takes: so its SETTINGS can be waited for.
         .initial_max_send_streams(0)
         .handshake::<_, Bytes>(io)
@@ -301,6 +305,10 @@ const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// So large that streams which nobody reads do not stop the others: each holds back [`STREAM_WINDOW`] at most.
 const CONNECTION_WINDOW: u32 = 1024 * 1024 * 1024;
+
+/// How many of the calls that were cancelled in the last second are remembered: the rest of their answers is dropped
+/// without a word, where a peer may count resets.
+const REMEMBERED_RESETS: usize = 1_000;
 
 /// What one block of headers or trailers may take: room for a status with long details.
 const MAX_HEADER_LIST: u32 = 1024 * 1024;

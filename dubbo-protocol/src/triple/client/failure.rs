@@ -75,8 +75,10 @@ impl Failure {
                 Self::Final(status)
             };
         }
+        // A limit of our own is no rule that the peer broke.
+        let rules_broken = error.is_library() && error.reason() != Some(Reason::ENHANCE_YOUR_CALM);
         Self::Final(
-            if error.is_library() {
+            if rules_broken {
                 Status::internal(format!(
                     "the peer broke the rules of HTTP/2: {}",
                     describe(&error)
