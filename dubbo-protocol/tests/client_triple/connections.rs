@@ -363,3 +363,28 @@ async fn a_connection_outlives_any_number_of_cancelled_calls() {
     let (reply, ()) = tokio::join!(lasting, peer);
     assert_eq!(reply.expect("it was under way").message(), "a");
 }
+
+#[tokio::test]
+async fn answers_that_nobody_reads_leave_room_for_others() {
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let _stub = stub(&protocol, server.address(), "").await;
+    let mut connection = server.accept().await;
+    let settings = |frame: &Frame| frame.kind == kind::SETTINGS && !frame.is_ack();
+    let settings = connection.frame("SETTINGS", settings).await;
+    let stream_window = settings
+        .payload
+        .chunks(6)
+        .find_map(|setting| match *setting {
+            [0, INITIAL_WINDOW_SIZE, a, b, c, d] => Some(u32::from_be_bytes([a, b, c, d])),
+            _ => None,
+        })
+        .expect("it says how much");
+    let update = |frame: &Frame| frame.kind == kind::WINDOW_UPDATE && frame.stream == 0;
+    let update = connection.frame("a WINDOW_UPDATE", update).await;
+    let update = update.payload[..].try_into().expect("four bytes");
+    let unread = u32::from_be_bytes(update) / stream_window;
+    assert!(unread > 1_000, "{unread} streams fill the connection");
+}
+
+/// `SETTINGS_INITIAL_WINDOW_SIZE`.
+const INITIAL_WINDOW_SIZE: u8 = 4;

@@ -300,11 +300,12 @@ async fn handshake(
     Ok((connection, driver))
 }
 
-/// As dubbo-go's client (`docs/spec/triple.md` §9.3).
-const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
+/// What a peer may send of an answer that nobody reads.
+const STREAM_WINDOW: u32 = 1024 * 1024;
 
-/// So large that streams which nobody reads do not stop the others: each holds back [`STREAM_WINDOW`] at most.
-const CONNECTION_WINDOW: u32 = 1024 * 1024 * 1024;
+/// The largest that HTTP/2 has. Answers that nobody reads hold back [`STREAM_WINDOW`] each, and it takes 2,047 of them to
+/// stop the others: dubbo-go and our own servers take 250 and 1,000 calls on a connection at a time.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// How many of the calls that were cancelled in the last second are remembered: the rest of their answers is dropped
 /// without a word, where a peer may count resets.
