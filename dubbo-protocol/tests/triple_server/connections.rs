@@ -173,7 +173,7 @@ async fn refused_calls_with_bodies_hold_up_no_other() {
         .expect("answered")
         .into_body();
     // More than the windows of the connection, and more calls than it may have at once.
-    stream::iter(0..2_000)
+    stream::iter(0..20_000)
         .for_each_concurrent(50, async |_| {
             let mut exchange = wire.clone().open("/no.Such/Method", &[]).await;
             exchange.data(vec![0; 16 << 10], true);
