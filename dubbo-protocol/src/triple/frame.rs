@@ -111,25 +111,31 @@ impl FrameDecoder {
         }
     }
 
+    /// The bytes that wait for the rest of their message.
+    pub(crate) fn pending(&self) -> usize {
+        self.input.len()
+            + match &self.state {
+                State::Prefix { have, .. } => *have,
+                State::Message { partial, .. } => partial.len(),
+            }
+    }
+
     /// Ends the stream.
     ///
     /// # Errors
     ///
     /// Code 3 when it ends within a message.
     pub(crate) fn finish(&self) -> Result<(), Status> {
+        let have = self.pending();
         let text = match &self.state {
-            State::Prefix { have: 0, .. } if self.input.is_empty() => return Ok(()),
-            State::Prefix { have, .. } => {
-                let have = have + self.input.len();
+            State::Prefix { .. } if have == 0 => return Ok(()),
+            State::Prefix { .. } => {
                 format!("the stream ended after {have} of the {PREFIX} bytes before a message")
             }
-            State::Message { prefix, partial } => {
-                let have = partial.len() + self.input.len();
-                format!(
-                    "the stream ended after {have} of the {} bytes of a message",
-                    prefix.len
-                )
-            }
+            State::Message { prefix, .. } => format!(
+                "the stream ended after {have} of the {} bytes of a message",
+                prefix.len
+            ),
         };
         Err(broken(Status::invalid_argument(text)))
     }

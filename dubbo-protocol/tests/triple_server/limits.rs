@@ -2,7 +2,9 @@
 
 use std::io::Write as _;
 
+use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 
 use crate::{
     greeter::{GreetResponse, Provider, greeter, unary, url},
@@ -48,6 +50,28 @@ async fn a_prefix_is_refused_before_the_message_comes() {
     let mut exchange = wire.open(GREET, &[]).await;
     exchange.data(vec![0, 0xff, 0xff, 0xff, 0xff], false);
     assert_eq!(exchange.answer().await.refused().0, 8);
+}
+
+/// Each is within the limit of a message; together they are 272 MiB.
+#[tokio::test]
+async fn unfinished_requests_of_a_connection_have_a_limit_together() {
+    let provider = Provider::of(greeter()).await;
+    let mut wire = Wire::connect(provider.address).await;
+    let mut other = Wire::connect(provider.address).await;
+    let unfinished = Bytes::from([&[0, 0, 0x40, 0, 0][..], &vec![0; (4 << 20) - 1]].concat());
+    let mut answers = FuturesUnordered::new();
+    for _ in 0..68 {
+        let mut exchange = wire.open(GREET, &[]).await;
+        exchange.data(unfinished.clone(), false);
+        answers.push(exchange.answer());
+    }
+    let (code, message) = answers.next().await.expect("some").refused();
+    assert_eq!(code, 8);
+    assert!(message.contains("the limit is 268435456"), "{message}");
+    // That is the matter of those requests alone.
+    assert_eq!(other.greet("x", &[]).await.code(), 0);
+    drop(answers);
+    assert_eq!(wire.greet("x", &[]).await.code(), 0);
 }
 
 #[tokio::test]

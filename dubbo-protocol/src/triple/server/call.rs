@@ -26,6 +26,7 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
+    budget::Budget,
     reply::{Caller, Many, ReplyBody, expired, plain, poll_item, respond},
     request::Messages,
     rest::discard,
@@ -41,9 +42,10 @@ use crate::triple::{
 pub(super) fn answer(
     routes: &Routes,
     peer: &Arc<Peer>,
+    budget: &Arc<Budget>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + Send + use<> {
-    let mut call = Call::of(routes, peer, request);
+    let mut call = Call::of(routes, peer, budget, request);
     // A task is made of this future, and moved several times on the way: the call is in it once and stays where it is.
     async move {
         Ok(match &mut call {
@@ -67,6 +69,7 @@ impl Call {
     fn of(
         routes: &Routes,
         peer: &Arc<Peer>,
+        budget: &Arc<Budget>,
         request: Request<Incoming>,
     ) -> Result<Self, Box<Response<ReplyBody>>> {
         let (head, body) = request.into_parts();
@@ -102,7 +105,12 @@ impl Call {
             route: asked.route,
             peer: Arc::clone(peer),
             headers: head.headers,
-            messages: Some(Messages::new(body, decoder, caller.content.codec())),
+            messages: Some(Messages::new(
+                body,
+                decoder,
+                caller.content.codec(),
+                Arc::clone(budget),
+            )),
         })
     }
 

@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{call::answer, catalog::Catalog};
+use super::{budget::Budget, call::answer, catalog::Catalog};
 use crate::net::{Opened, Preface, open};
 
 /// What the connections of a server share.
@@ -87,7 +87,8 @@ impl Connections {
             here: here.clone(),
             all,
         };
-        let service = service_fn(move |request| answer(&catalog.routes(), &peer, request));
+        let budget = Budget::new();
+        let service = service_fn(move |request| answer(&catalog.routes(), &peer, &budget, request));
         let connection = settings(calls).serve_connection(TokioIo::new(io), service);
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {

@@ -1,5 +1,6 @@
 //! The provider's side of Triple: one server for each address, any number of services on it.
 
+mod budget;
 mod call;
 mod catalog;
 mod connection;

@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -14,7 +15,10 @@ use dubbo_core::{
 use futures_core::Stream;
 use http_body::Body;
 
-use super::rest::discard;
+use super::{
+    budget::{Budget, Share},
+    rest::discard,
+};
 use crate::triple::{frame::FrameDecoder, status_wire::from_reset};
 
 /// A request body as a stream of messages. It reads on only when it is asked for the next one, so a caller that sends
@@ -24,6 +28,10 @@ pub(super) struct Messages<B> {
     body: B,
     decoder: FrameDecoder,
     codec: Codec,
+    /// What waits in memory for more to come.
+    share: Share,
+    /// Of that, a message that is whole and waits for the end.
+    whole: usize,
     state: State,
 }
 
@@ -42,11 +50,13 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Error + 'static,
 {
-    pub(super) fn new(body: B, decoder: FrameDecoder, codec: Codec) -> Self {
+    pub(super) fn new(body: B, decoder: FrameDecoder, codec: Codec, budget: Arc<Budget>) -> Self {
         Self {
             body,
             decoder,
             codec,
+            share: Share::of(budget),
+            whole: 0,
             state: State::Open,
         }
     }
@@ -64,6 +74,7 @@ where
                  an empty message still has five bytes before it",
             ))
         })?;
+        self.whole = message.len();
         match std::future::poll_fn(|cx| self.poll_message(cx)).await {
             None => Ok(Payload::encoded(self.codec, message)),
             Some(Ok(_)) => Err(Status::invalid_argument(
@@ -83,7 +94,13 @@ where
     }
 
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
-        let item = ready!(self.poll_next_or_end(cx));
+        let item = match self.poll_next_or_end(cx) {
+            Poll::Ready(item) => item,
+            Poll::Pending => match self.share.set(self.whole + self.decoder.pending()) {
+                Ok(()) => return Poll::Pending,
+                Err(status) => Some(Err(status)),
+            },
+        };
         if !matches!(item, Some(Ok(_))) {
             self.state = State::Over;
         }
@@ -176,7 +193,33 @@ mod tests {
 
     fn messages(chunks: &[&'static [u8]], reset: Option<h2::Reason>) -> Messages<Chunks> {
         let body = Chunks(chunks.iter().copied().collect(), reset);
-        Messages::new(body, FrameDecoder::new(16, None), Codec::Protobuf)
+        within(body, Budget::new())
+    }
+
+    fn within<B>(body: B, budget: Arc<Budget>) -> Messages<B>
+    where
+        B: Body<Data = Bytes, Error = h2::Error> + Unpin,
+    {
+        let decoder = FrameDecoder::new(16, None);
+        Messages::new(body, decoder, Codec::Protobuf, budget)
+    }
+
+    /// Bytes, and no end.
+    struct Endless(Option<&'static [u8]>);
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = h2::Error;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+            match self.0.take() {
+                Some(bytes) => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(bytes))))),
+                None => Poll::Pending,
+            }
+        }
     }
 
     async fn all(mut messages: Messages<Chunks>) -> Vec<Result<Bytes, Code>> {
@@ -211,5 +254,27 @@ mod tests {
         assert_eq!(reset, [good.clone(), Err(Code::Canceled)]);
         let flags = all(messages(&[b"\0\0\0\0\x01a\x02", b"\0\0\0\0", b"\0"], None)).await;
         assert_eq!(flags, [good, Err(Code::Internal)]);
+    }
+
+    #[tokio::test]
+    async fn requests_without_an_end_are_refused_beyond_their_budget() {
+        const PART: &[u8] = b"\0\0\0\0\x0812345";
+        const WHOLE: &[u8] = b"\0\0\0\0\x0a1234567890";
+        for (bytes, share) in [(PART, 5), (WHOLE, 10), (&PART[..3], 3)] {
+            let budget = Budget::of(2 * share);
+            let mut waiting = [(); 3].map(|()| within(Endless(Some(bytes)), Arc::clone(&budget)));
+            let [first, second, third] = waiting.each_mut().map(Messages::only);
+            let (mut first, mut second) = (std::pin::pin!(first), std::pin::pin!(second));
+            assert!(
+                futures_util::poll!(first.as_mut()).is_pending(),
+                "{bytes:?}"
+            );
+            assert!(
+                futures_util::poll!(second.as_mut()).is_pending(),
+                "{bytes:?}"
+            );
+            let status = third.await.expect_err("one too many");
+            assert_eq!(status.code(), Code::ResourceExhausted, "{bytes:?}");
+        }
     }
 }
