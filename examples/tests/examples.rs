@@ -18,8 +18,12 @@ fn run(program: &str, args: &[&str]) -> String {
     text
 }
 
-/// A program that serves until it is told to stop. Its output stays open, for it may have more to print.
-struct Serving(Child, BufReader<ChildStdout>);
+/// A program that serves until it is told to stop.
+struct Serving {
+    child: Child,
+    /// Kept open, so that the program can go on printing.
+    _output: BufReader<ChildStdout>,
+}
 
 impl Serving {
     /// Starts it, and waits until it has printed a line with `sign` in it.
@@ -35,17 +39,20 @@ impl Serving {
             .map_while(Result::ok)
             .any(|line| line.contains(sign));
         assert!(shown, "{program} ended without saying {sign:?}");
-        Self(child, output)
+        Self {
+            child,
+            _output: output,
+        }
     }
 
     /// Tells it to stop as an operator would, and expects a good end.
     fn stop(mut self) {
         let told = Command::new("kill")
-            .args(["-TERM", &self.0.id().to_string()])
+            .args(["-TERM", &self.child.id().to_string()])
             .status()
             .expect("kill");
         assert!(told.success());
-        let status = self.0.wait().expect("ends");
+        let status = self.child.wait().expect("ends");
         assert!(status.success(), "{status}");
     }
 }

@@ -1,3 +1,4 @@
+// Long because it is one table of what a peer may answer, case by case.
 //! What peers may answer, and what a caller makes of it.
 
 use dubbo_core::{

@@ -22,7 +22,7 @@ impl Greeter for Strict {
             "" => Err(Status::invalid_argument("a name is needed").with_detail(&message)),
             "rude" => Err(Status::business("we do not greet the rude")),
             "slow" => {
-                tokio::time::sleep(Duration::from_secs(60)).await; // dropped when the caller stops waiting
+                tokio::time::sleep(Duration::from_mins(1)).await; // dropped when the caller stops waiting
                 Ok(Response::new(GreetResponse::default()))
             }
             name => Err(Status::not_found(format!("nobody is called {name}"))),

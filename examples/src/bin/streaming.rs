@@ -38,8 +38,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // Many requests, one response. Any `Stream` of requests will do.
-    let names = stream::iter([named("Ada"), named("Grace")]);
-    println!("{}", greeter.greet_all(names).await?.message().greeting);
+    let everyone = stream::iter([named("Ada"), named("Grace")]);
+    println!("{}", greeter.greet_all(everyone).await?.message().greeting);
 
     // Both ways, each answer before the next question. `send` waits when the peer is slow.
     let (requests, feed) = stream::channel(1);

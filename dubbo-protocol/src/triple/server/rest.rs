@@ -15,7 +15,7 @@ where
     B::Error: Send,
 {
     if !body.is_end_stream() {
-        // It ends with the connection at the latest.
+        // detached: it holds nothing but the body, and ends after `LINGER` or with the connection.
         tokio::spawn(tokio::time::timeout(LINGER, read_out(body)));
     }
 }
