@@ -300,10 +300,10 @@ async fn handshake(
     Ok((connection, driver))
 }
 
-/// What a peer may send of an answer that nobody reads.
-const STREAM_WINDOW: u32 = 1024 * 1024;
+/// What a peer may send of an answer that nobody reads: a message of 2 MiB in one piece, and what goes around it.
+const STREAM_WINDOW: u32 = (2 << 20) + (32 << 10);
 
-/// The largest that HTTP/2 has. Answers that nobody reads hold back [`STREAM_WINDOW`] each, and it takes 2,047 of them to
+/// The largest that HTTP/2 has. Answers that nobody reads hold back [`STREAM_WINDOW`] each, and it takes 1,008 of them to
 /// stop the others: dubbo-go and our own servers take 250 and 1,000 calls on a connection at a time.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
