@@ -30,7 +30,7 @@ pub(crate) fn target_dir() -> PathBuf {
 /// Where CI keeps its tools and what it built, as `.ci/run` sets it up.
 pub(crate) fn ci_cache() -> PathBuf {
     let set = |key| env::var_os(key).filter(|value| !value.is_empty());
-    if let Some(cache) = set("DUBBO_CI_CACHE") {
+    if let Some(cache) = set("CI_CACHE_DIR") {
         return PathBuf::from(cache);
     }
     let caches = set("XDG_CACHE_HOME").map_or_else(
