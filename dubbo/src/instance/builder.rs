@@ -270,10 +270,12 @@ fn create_protocols(extensions: &Extensions) -> Result<Protocols, ExtensionError
     Ok(protocols)
 }
 
-impl Inner {
-    /// The protocol called `name`, in any case. Aliases lead to the same value as the name.
-    pub(super) fn protocol(&self, name: &str) -> Result<Arc<dyn Protocol>, Error> {
-        let canonical = self.extensions.canonical::<dyn Protocol>(name)?;
-        Ok(Arc::clone(&self.protocols[&canonical.to_ascii_lowercase()]))
-    }
+/// The protocol called `name`, in any case. Aliases lead to the same value as the name.
+pub(super) fn protocol<'p>(
+    extensions: &Extensions,
+    protocols: &'p Protocols,
+    name: &str,
+) -> Result<&'p Arc<dyn Protocol>, ExtensionError> {
+    let canonical = extensions.canonical::<dyn Protocol>(name)?;
+    Ok(&protocols[&canonical.to_ascii_lowercase()])
 }

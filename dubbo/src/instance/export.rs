@@ -81,8 +81,7 @@ impl Inner {
         chain.insert(0, Arc::new(CountCalls(Arc::clone(&self.activity))));
         let invoker = Chain::wrap(chain, service.into_invoker(url.clone()));
 
-        let exporter = self
-            .protocol(url.protocol())?
+        let exporter = super::protocol(&self.extensions, &self.protocols, url.protocol())?
             .export(&url, descriptor, invoker)
             .await
             .map_err(|source| Error::Export {
@@ -136,7 +135,7 @@ fn provider_url(
         .iter()
         .map(|method| &*method.name)
         .collect();
-    let mut url = Url::new(
+    let url = Url::new(
         protocol.name_or_default(),
         protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES),
     )
@@ -152,7 +151,7 @@ fn provider_url(
         ("timestamp", &now_millis().to_string()),
     ]);
     let triple = &protocol.triple;
-    for (key, value) in [
+    let own = [
         ("group", service.group.clone()),
         ("version", service.version.clone()),
         ("cluster", service.cluster.clone()),
@@ -169,25 +168,27 @@ fn provider_url(
             "max-server-send-msg-size",
             triple.max_server_send_msg_size.map(|n| n.to_string()),
         ),
-    ] {
-        if let Some(value) = value {
-            url = url.with_param(key, value);
-        }
-    }
-    for (method, config) in &service.methods {
-        for (key, value) in [
+    ];
+    let methods = service.methods.iter().flat_map(|(method, config)| {
+        [
             ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
             ("retries", config.retries.map(|n| n.to_string())),
             ("loadbalance", config.loadbalance.clone()),
             ("sticky", config.sticky.map(|b| b.to_string())),
             ("weight", config.weight.map(|n| n.to_string())),
-        ] {
-            if let Some(value) = value {
-                url = url.with_param(format!("methods.{method}.{key}"), value);
-            }
-        }
-    }
-    url
+        ]
+        .map(|(key, value)| (format!("methods.{method}.{key}"), value))
+    });
+    url.with_params(set(own)).with_params(set(methods))
+}
+
+/// The parameters that have a value.
+pub(super) fn set<K>(
+    params: impl IntoIterator<Item = (K, Option<String>)>,
+) -> impl Iterator<Item = (K, String)> {
+    params
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)))
 }
 
 /// What the application says about itself in every URL.

@@ -29,7 +29,12 @@ use tokio::{sync::watch, task::JoinSet};
 
 pub use builder::InstanceBuilder;
 
-use self::{activity::Activity, builder::Provided, host::ToRegistry, registries::NamedRegistry};
+use self::{
+    activity::Activity,
+    builder::{Provided, protocol},
+    host::ToRegistry,
+    registries::NamedRegistry,
+};
 use crate::{
     config::{Config, Environment, LoadOptions, ReferenceConfig},
     error::Error,

@@ -16,7 +16,6 @@ use dubbo_core::{
     extension::{BoxError, Extensions},
     filter::Chain,
     invoker::Invoker,
-    protocol::Protocol,
     service::{ServiceDescriptor, ServiceKey},
     url::Url,
     yaml::nearest,
@@ -143,7 +142,7 @@ impl Inner {
 
     /// The consumer as registries see it, and what its parameters say to protocols and plugins.
     fn consumer_url(&self, config: &ReferenceConfig, descriptor: &ServiceDescriptor) -> Url {
-        let mut url = Url::new("consumer", host::reachable("0.0.0.0"))
+        let url = Url::new("consumer", host::reachable("0.0.0.0"))
             .with_path(descriptor.interface())
             .with_params(config.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
             .with_params(export::application_params(&self.config.application))
@@ -156,7 +155,7 @@ impl Inner {
                 ("side", "consumer"),
                 ("timestamp", &export::now_millis().to_string()),
             ]);
-        for (key, value) in [
+        url.with_params(export::set([
             ("group", config.group.clone()),
             ("version", config.version.clone()),
             ("cluster", config.cluster.clone()),
@@ -178,12 +177,7 @@ impl Inner {
                     .keep_alive_timeout
                     .map(|d| d.as_millis().to_string()),
             ),
-        ] {
-            if let Some(value) = value {
-                url = url.with_param(key, value);
-            }
-        }
-        url
+        ]))
     }
 
     /// What makes the invoker of one provider: its protocol, then the reference's filters before it.
@@ -345,8 +339,7 @@ struct NodeMaker {
 
 impl NodeMaker {
     async fn make(self, url: Url) -> Result<Arc<dyn Invoker>, BoxError> {
-        let canonical = self.extensions.canonical::<dyn Protocol>(url.protocol())?;
-        let protocol = &self.protocols[&canonical.to_ascii_lowercase()];
+        let protocol = super::protocol(&self.extensions, &self.protocols, url.protocol())?;
         let invoker = protocol.refer(&url, self.descriptor).await?;
         let filters = filters::create(&self.extensions, &self.filters, &url)?;
         Ok(Chain::wrap(filters, invoker))
