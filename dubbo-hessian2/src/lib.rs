@@ -1,0 +1,1 @@
+//! Hessian 2 as Dubbo speaks it.
