@@ -38,7 +38,7 @@ impl<T: ProtoMessage> Message for Proto<T> {
     fn encode(&self, codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError> {
         match codec {
             Codec::Protobuf => encode_proto(&self.0, dst),
-            Codec::Json => Err(unsupported::<T>(codec)),
+            Codec::Hessian2 | Codec::Json => Err(unsupported::<T>(codec)),
         }
     }
 
@@ -51,7 +51,7 @@ impl<T: ProtoMessage> FromPayload for Proto<T> {
     fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
         match codec {
             Codec::Protobuf => decode_proto(src).map(Self),
-            Codec::Json => Err(unsupported::<T>(codec)),
+            Codec::Hessian2 | Codec::Json => Err(unsupported::<T>(codec)),
         }
     }
 
@@ -78,6 +78,7 @@ impl<T: ProtoMessage + Serialize> Message for ProtoJson<T> {
             Codec::Protobuf => encode_proto(&self.0, dst),
             Codec::Json => serde_json::to_writer(bytes::BufMut::writer(dst), &self.0)
                 .map_err(|error| CodecError::encode::<T>(codec, error)),
+            Codec::Hessian2 => Err(unsupported::<T>(codec)),
         }
     }
 
@@ -93,6 +94,7 @@ impl<T: ProtoMessage + Serialize + DeserializeOwned> FromPayload for ProtoJson<T
             Codec::Json => serde_json::from_slice(&src)
                 .map(Self)
                 .map_err(|error| CodecError::decode::<T>(codec, error)),
+            Codec::Hessian2 => Err(unsupported::<T>(codec)),
         }
     }
 

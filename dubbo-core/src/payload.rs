@@ -16,6 +16,8 @@ use bytes::{Bytes, BytesMut};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
+    /// Hessian 2: what services without an IDL send, one value for each argument.
+    Hessian2,
     /// Protobuf's JSON mapping.
     Json,
     /// Protobuf's binary form.
@@ -25,6 +27,7 @@ pub enum Codec {
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Hessian2 => "hessian2",
             Self::Json => "json",
             Self::Protobuf => "protobuf",
         })
@@ -40,12 +43,39 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     fn encoded_len(&self, _codec: Codec) -> Option<usize> {
         None
     }
+
+    /// How many values it consists of. The arguments of a call without an IDL are several; every other message is one.
+    fn values(&self) -> usize {
+        1
+    }
+
+    /// Appends the value at `index` alone, which shares nothing with the others: Triple's wrapper carries each argument by
+    /// itself. [`Message::encode`] appends them all, as one stream.
+    fn encode_value(
+        &self,
+        _index: usize,
+        codec: Codec,
+        dst: &mut BytesMut,
+    ) -> Result<(), CodecError> {
+        self.encode(codec, dst)
+    }
 }
 
 /// The sized half of a message: what it takes to receive one.
 pub trait FromPayload: Message + Sized {
     /// Reads one message from all of `src`.
     fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError>;
+
+    /// Reads one message from values that were encoded each by itself.
+    fn decode_values(codec: Codec, values: &[Bytes]) -> Result<Self, CodecError> {
+        match values {
+            [one] => Self::decode(codec, one.clone()),
+            _ => Err(CodecError::Count {
+                type_name: type_name::<Self>(),
+                got: values.len(),
+            }),
+        }
+    }
 
     /// Takes over a message that never left the process.
     fn from_typed(message: Arc<dyn Message>) -> Result<Self, CodecError>;
@@ -73,6 +103,7 @@ pub struct Payload(Repr);
 enum Repr {
     Encoded { codec: Codec, bytes: Bytes },
     Typed(Arc<dyn Message>),
+    Values { codec: Codec, values: Arc<[Bytes]> },
 }
 
 impl Payload {
@@ -86,11 +117,18 @@ impl Payload {
         Self(Repr::Encoded { codec, bytes })
     }
 
+    /// A message as it came from the wire, in values that were encoded each by itself.
+    pub fn values(codec: Codec, values: impl Into<Arc<[Bytes]>>) -> Self {
+        let values = values.into();
+        Self(Repr::Values { codec, values })
+    }
+
     /// Its length in the form of `codec`, when that is known without encoding.
     pub fn encoded_len(&self, codec: Codec) -> Option<usize> {
         match &self.0 {
             Repr::Encoded { codec: have, bytes } => (*have == codec).then_some(bytes.len()),
             Repr::Typed(message) => message.encoded_len(codec),
+            Repr::Values { .. } => None,
         }
     }
 
@@ -101,11 +139,37 @@ impl Payload {
                 dst.extend_from_slice(bytes);
                 Ok(())
             }
-            Repr::Encoded { codec: have, .. } => Err(CodecError::Transcode {
-                have: *have,
-                want: codec,
-            }),
+            Repr::Encoded { codec: have, .. } | Repr::Values { codec: have, .. } => {
+                Err(CodecError::Transcode {
+                    have: *have,
+                    want: codec,
+                })
+            }
             Repr::Typed(message) => message.encode(codec, dst),
+        }
+    }
+
+    /// Each of its values alone, in the form of `codec` ([`Message::encode_value`]).
+    pub fn encode_values(&self, codec: Codec) -> Result<Vec<Bytes>, CodecError> {
+        match &self.0 {
+            Repr::Values {
+                codec: have,
+                values,
+            } if *have == codec => Ok(values.to_vec()),
+            Repr::Encoded { codec: have, .. } | Repr::Values { codec: have, .. } => {
+                Err(CodecError::Transcode {
+                    have: *have,
+                    want: codec,
+                })
+            }
+            Repr::Typed(message) => {
+                let encoded = (0..message.values()).map(|index| {
+                    let mut dst = BytesMut::new();
+                    message.encode_value(index, codec, &mut dst)?;
+                    Ok(dst.freeze())
+                });
+                encoded.collect()
+            }
         }
     }
 
@@ -114,6 +178,7 @@ impl Payload {
         match self.0 {
             Repr::Encoded { codec, bytes } => T::decode(codec, bytes),
             Repr::Typed(message) => T::from_typed(message),
+            Repr::Values { codec, values } => T::decode_values(codec, &values),
         }
     }
 
@@ -133,6 +198,7 @@ impl fmt::Debug for Payload {
         match &self.0 {
             Repr::Encoded { codec, bytes } => write!(f, "{} bytes of {codec}", bytes.len()),
             Repr::Typed(message) => message.fmt(f),
+            Repr::Values { codec, values } => write!(f, "{} values of {codec}", values.len()),
         }
     }
 }
@@ -141,6 +207,14 @@ impl fmt::Debug for Payload {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
+    /// The message has another number of values than came.
+    #[error("{type_name} cannot be read from {got} values")]
+    Count {
+        /// The Rust type that was wanted.
+        type_name: &'static str,
+        /// How many values there are.
+        got: usize,
+    },
     /// The bytes are not a message of this type.
     #[error("cannot read {type_name} from {codec}: {source}")]
     Decode {

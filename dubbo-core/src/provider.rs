@@ -15,7 +15,7 @@ use crate::{
     invoker::Invoker,
     payload::{Adapter, CodecError, Payload},
     request::{Request, Response},
-    service::{MethodRef, ServiceDescriptor},
+    service::{MethodDescriptor, MethodRef, ServiceDescriptor},
     status::Status,
     streaming::Streaming,
     url::Url,
@@ -29,7 +29,7 @@ pub struct Service {
     implementation: &'static str,
 }
 
-type Handler = Box<dyn Fn(Invocation) -> HandlerFuture + Send + Sync>;
+type Handler = Arc<dyn Fn(Invocation) -> HandlerFuture + Send + Sync>;
 type HandlerFuture = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
 
 impl Service {
@@ -44,6 +44,32 @@ impl Service {
             descriptor,
             implementation,
         }
+    }
+
+    /// Starts from this implementation and adds `methods` behind its own: what a framework answers for every service.
+    pub fn extend(self, methods: impl IntoIterator<Item = MethodDescriptor>) -> ServiceBuilder {
+        let mut all = self.descriptor.methods().to_vec();
+        all.extend(methods);
+        let mut handlers = self.handlers.to_vec();
+        handlers.resize(all.len(), None);
+        ServiceBuilder {
+            descriptor: Arc::new(ServiceDescriptor::clone(&self.descriptor).with_methods(all)),
+            handlers,
+            implementation: self.implementation,
+        }
+    }
+
+    /// Lets the handler of the invocation's method do it.
+    pub async fn invoke(&self, invocation: Invocation) -> RpcResult {
+        self.call(invocation).await
+    }
+
+    fn call(&self, invocation: Invocation) -> HandlerFuture {
+        if let Some(Some(handler)) = self.handlers.get(invocation.method.index()) {
+            return handler(invocation);
+        }
+        let text = format!("{:?} has no implementation here", invocation.method);
+        Box::pin(std::future::ready(Err(Status::unimplemented(text))))
     }
 
     /// The same implementation under another interface name.
@@ -148,6 +174,15 @@ impl ServiceBuilder {
         })
     }
 
+    /// A handler that takes calls as filters do: any kind, nothing decoded.
+    pub fn raw<F, Fut>(self, method: usize, handler: F) -> Self
+    where
+        F: Fn(Invocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = RpcResult> + Send + 'static,
+    {
+        self.handle(method, move |invocation| Box::pin(handler(invocation)))
+    }
+
     /// The service.
     pub fn build(self) -> Service {
         Service {
@@ -162,7 +197,7 @@ impl ServiceBuilder {
         method: usize,
         handler: impl Fn(Invocation) -> HandlerFuture + Send + Sync + 'static,
     ) -> Self {
-        self.handlers[method] = Some(Box::new(handler));
+        self.handlers[method] = Some(Arc::new(handler));
         self
     }
 }
@@ -192,11 +227,7 @@ impl Invoker for Bound {
     where
         'a: 'b,
     {
-        if let Some(Some(handler)) = self.service.handlers.get(invocation.method.index()) {
-            return handler(invocation);
-        }
-        let text = format!("{:?} has no implementation here", invocation.method);
-        Box::pin(std::future::ready(Err(Status::unimplemented(text))))
+        self.service.call(invocation)
     }
 }
 

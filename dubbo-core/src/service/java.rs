@@ -1,0 +1,67 @@
+//! Methods as Java knows them, for services without an IDL.
+
+use std::{borrow::Cow, fmt};
+
+/// The parameters of a method, as Java knows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JavaSignature {
+    parameters: Vec<Cow<'static, str>>,
+    descriptor: String,
+}
+
+impl JavaSignature {
+    /// From the names that `Class.getName()` gives: `int`, `java.lang.String`, `[I`, `[Ljava.lang.String;`, `com.x.User`.
+    pub fn new(parameters: impl IntoIterator<Item = impl Into<Cow<'static, str>>>) -> Self {
+        let parameters: Vec<_> = parameters.into_iter().map(Into::into).collect();
+        let mut descriptor = String::new();
+        for parameter in &parameters {
+            write_descriptor(parameter, &mut descriptor);
+        }
+        Self {
+            parameters,
+            descriptor,
+        }
+    }
+
+    /// The types, as `Class.getName()` gives them.
+    pub fn parameters(&self) -> &[Cow<'static, str>] {
+        &self.parameters
+    }
+
+    /// The JVM's descriptor of them all: `Ljava/lang/String;[I` (`docs/spec/dubbo-protocol.md` §12).
+    pub fn descriptor(&self) -> &str {
+        &self.descriptor
+    }
+}
+
+impl fmt::Display for JavaSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.parameters.join(", "))
+    }
+}
+
+fn write_descriptor(name: &str, descriptor: &mut String) {
+    let primitive = PRIMITIVES.iter().find(|(primitive, _)| *primitive == name);
+    if let Some((_, letter)) = primitive {
+        descriptor.push(*letter);
+    } else if name.starts_with('[') {
+        descriptor.push_str(&name.replace('.', "/"));
+    } else {
+        descriptor.push('L');
+        descriptor.push_str(&name.replace('.', "/"));
+        descriptor.push(';');
+    }
+}
+
+/// The JVM's letters.
+const PRIMITIVES: [(&str, char); 9] = [
+    ("boolean", 'Z'),
+    ("byte", 'B'),
+    ("char", 'C'),
+    ("double", 'D'),
+    ("float", 'F'),
+    ("int", 'I'),
+    ("long", 'J'),
+    ("short", 'S'),
+    ("void", 'V'),
+];

@@ -1,0 +1,11 @@
+//! What a service is called and what it can do: its key and its methods.
+
+mod descriptor;
+mod find;
+mod java;
+mod key;
+
+pub use descriptor::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor};
+pub use find::{NoMethod, Types};
+pub use java::JavaSignature;
+pub use key::{ServiceKey, ServiceKeyError};
