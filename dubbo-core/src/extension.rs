@@ -5,13 +5,18 @@
 //!
 //! A crate whose plugins should be linked must be named in the program's code, not only in its manifest: write
 //! `use my_plugins as _;`, or the linker leaves the whole crate out without a word.
+//!
+//! Plugins of one instance can have something in common without knowing each other, such as the listening ports that
+//! protocols share: each asks for it by its type, with [`ExtensionContext::shared`].
 
 use std::{
     any::{Any, TypeId},
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::Arc,
 };
+
+use parking_lot::Mutex;
 
 use crate::{
     cluster::{Cluster, LoadBalance, Router},
@@ -41,6 +46,13 @@ pub struct ExtensionContext<'a> {
     pub extensions: &'a Extensions,
 }
 
+impl ExtensionContext<'_> {
+    /// The one `T` that all plugins of this instance share: [`Extensions::shared`].
+    pub fn shared<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        self.extensions.shared()
+    }
+}
+
 /// An error of a plugin while it is made.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -50,9 +62,12 @@ pub type Make<T> = fn(&ExtensionContext<'_>) -> Result<Arc<T>, BoxError>;
 type SharedMake<T> = Arc<dyn Fn(&ExtensionContext<'_>) -> Result<Arc<T>, BoxError> + Send + Sync>;
 
 /// The plugins of one instance: those that are linked, and those added by hand.
+///
+/// A clone has its own plugins from then on, and shares what plugins [share](Self::shared).
 #[derive(Clone, Default)]
 pub struct Extensions {
     by_kind: BTreeMap<&'static str, Kind>,
+    shared: Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>,
 }
 
 #[derive(Clone)]
@@ -175,6 +190,30 @@ impl Extensions {
             .filter(|entry| !entry.alias)
             .map(|entry| entry.name)
             .collect()
+    }
+
+    /// The one `T` that all plugins made by this value and its clones share: the default of its type, made when it is
+    /// first asked for, unless one was [put there](Self::share) before. It lives as long as these values.
+    ///
+    /// Two instances have nothing in common: each starts from [`linked`](Self::linked) or [`none`](Self::none).
+    ///
+    pub fn shared<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let shared = Arc::clone(
+            self.shared
+                .lock()
+                .entry(TypeId::of::<T>())
+                .or_insert_with(|| Arc::new(T::default())),
+        );
+        shared
+            .downcast()
+            .expect("invariant: a value is kept under its own type")
+    }
+
+    /// Makes `value` the one that is shared, for plugins that ask from now on. Those that have asked keep what they got,
+    /// so this comes before any plugin is made.
+    pub fn share<T: Default + Send + Sync + 'static>(&self, value: T) {
+        let value: Arc<dyn Any + Send + Sync> = Arc::new(value);
+        self.shared.lock().insert(TypeId::of::<T>(), value);
     }
 
     fn find<T: ?Sized + ExtensionPoint>(&self, name: &str) -> Result<&Entry, ExtensionError> {
@@ -386,5 +425,27 @@ mod tests {
             .expect("refuses");
         assert_eq!(error.to_string(), "cannot make the filter `pass`: replaced");
         assert!(other.create::<dyn Filter>("pass", &url()).is_ok());
+    }
+
+    #[test]
+    fn plugins_of_one_instance_share_one_value_of_a_type() {
+        #[derive(Default)]
+        struct Count(Mutex<u32>);
+
+        let mut one = Extensions::none();
+        one.register::<dyn Filter>("counts", |cx| {
+            *cx.shared::<Count>().0.lock() += 1;
+            Ok(Arc::new(Pass))
+        });
+        one.share(Count(Mutex::new(10)));
+        let clone = one.clone();
+        for extensions in [&one, &clone] {
+            let made = extensions.create::<dyn Filter>("counts", &url());
+            assert!(made.is_ok());
+        }
+        assert_eq!(*one.shared::<Count>().0.lock(), 12);
+        assert_eq!(*one.shared::<Mutex<u8>>().lock(), 0, "another type");
+        let other = Extensions::none();
+        assert_eq!(*other.shared::<Count>().0.lock(), 0, "another instance's");
     }
 }

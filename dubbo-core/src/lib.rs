@@ -38,6 +38,7 @@ pub mod status;
 pub mod stream;
 pub mod streaming;
 pub mod subscription;
+pub mod tls;
 pub mod units;
 pub mod url;
 pub mod yaml;

@@ -42,13 +42,21 @@ pub trait Protocol: Send + Sync + 'static {
     /// calls are still served.
     async fn announce_shutdown(&self) {}
 
-    /// Second step: stops accepting, lets calls in flight finish until `deadline`, then ends what is left.
+    /// Second step, of the servers: they stop accepting, let the calls in flight finish until `deadline`, then end what
+    /// is left. Nothing can be exported any more; references work on, because the calls in flight may need them, in this
+    /// protocol and in others.
     ///
     /// Calls that come after this starts are refused in a way that says they were not processed.
-    async fn shutdown(&self, deadline: Instant) -> Drained;
+    async fn drain(&self, deadline: Instant) -> Drained;
+
+    /// Last step, of the references, once the servers of every protocol have drained: they take no more calls, let those
+    /// under way finish until `deadline`, then end what is left. Nothing can be referred to any more.
+    ///
+    /// Calls that come after this starts fail in a way that says they were not processed.
+    async fn close(&self, deadline: Instant) -> Drained;
 }
 
-/// What became of the calls in flight when a protocol shut down.
+/// What became of the calls in flight when a protocol ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Drained {
@@ -91,6 +99,14 @@ pub enum ProtocolError {
     Url {
         /// The URL.
         url: Url,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A setting of the instance that the protocol cannot work with, such as the file of a certificate.
+    #[error("{setting}: {reason}")]
+    Setting {
+        /// The setting, as a configuration spells it.
+        setting: String,
         /// What is wrong with it.
         reason: String,
     },

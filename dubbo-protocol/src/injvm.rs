@@ -96,7 +96,7 @@ impl Protocol for Injvm {
         }))
     }
 
-    async fn shutdown(&self, deadline: Instant) -> Drained {
+    async fn drain(&self, deadline: Instant) -> Drained {
         let calls = &self.shared.calls;
         calls.close();
         let mut drained = Drained::default();
@@ -107,6 +107,11 @@ impl Protocol for Injvm {
         }
         self.shared.exported.write().clear();
         drained
+    }
+
+    /// References have nothing of their own that outlives the services.
+    async fn close(&self, _deadline: Instant) -> Drained {
+        Drained::default()
     }
 }
 

@@ -41,7 +41,7 @@ use server::Servers;
 /// not take is sent once more on another connection; every other failure is the caller's to judge
 /// ([`Status::retry`](dubbo_core::status::Status::retry)). Dropping a call or its reply stream resets it at the provider.
 ///
-/// Dropping the value ends its servers at once; [`Protocol::shutdown`] ends them well.
+/// Dropping the value ends its servers at once; [`Protocol::drain`] ends them well.
 #[derive(Default)]
 pub struct TripleProtocol {
     client: Client,
@@ -77,11 +77,13 @@ impl Protocol for TripleProtocol {
         self.servers.announce_shutdown().await;
     }
 
-    async fn shutdown(&self, deadline: Instant) -> Drained {
-        // Servers first: their calls may call others.
-        let mut drained = self.servers.shut_down(deadline).await;
-        drained.aborted += self.client.shut_down(deadline).await;
-        drained
+    async fn drain(&self, deadline: Instant) -> Drained {
+        self.servers.drain(deadline).await
+    }
+
+    async fn close(&self, deadline: Instant) -> Drained {
+        let aborted = self.client.shut_down(deadline).await;
+        Drained { aborted }
     }
 }
 

@@ -298,7 +298,7 @@ async fn a_shut_down_protocol_refers_to_nothing_more() {
     let protocol = TripleProtocol::default();
     let address = nobody().await;
     let stub = stub(&protocol, address, "").await;
-    let drained = protocol.shutdown(tokio::time::Instant::now()).await;
+    let drained = protocol.close(tokio::time::Instant::now()).await;
     assert_eq!(drained.aborted, 0);
     let status = soon("an error", greet(&stub, "x"))
         .await

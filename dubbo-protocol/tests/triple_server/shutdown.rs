@@ -39,7 +39,7 @@ fn later() -> Instant {
 async fn calls_in_flight_finish_and_new_ones_are_refused_as_not_processed() {
     let (provider, mut wire, exchange, release) = at_work().await;
     let protocol = provider.protocol;
-    let shutdown = tokio::spawn(async move { protocol.shutdown(later()).await });
+    let shutdown = tokio::spawn(async move { protocol.drain(later()).await });
 
     // New calls on the connection: one that crosses the first GOAWAY may be served, soon none is.
     let refusal = due(async {
@@ -84,7 +84,7 @@ async fn open_watches_do_not_hold_up_the_end() {
         envelope(0, b"\x08\x01")
     );
 
-    let shutdown = provider.protocol.shutdown(later());
+    let shutdown = provider.protocol.drain(later());
     let heard = async {
         // Without an announcement it is told now.
         assert_eq!(
@@ -104,7 +104,7 @@ async fn what_is_left_at_the_deadline_is_cut_and_counted() {
     let (provider, _wire, exchange, release) = at_work().await;
     let before = Instant::now();
     let grace = Duration::from_millis(50);
-    let drained = due(provider.protocol.shutdown(before + grace)).await;
+    let drained = due(provider.protocol.drain(before + grace)).await;
     assert_eq!(drained, Drained { aborted: 1 });
     assert!(before.elapsed() >= grace);
     exchange
@@ -124,14 +124,14 @@ async fn idle_and_half_open_connections_end_at_once() {
     let _silent = TcpStream::connect(provider.address)
         .await
         .expect("listening");
-    let drained = due(provider.protocol.shutdown(later())).await;
+    let drained = due(provider.protocol.drain(later())).await;
     assert_eq!(drained, Drained { aborted: 0 });
 }
 
 #[tokio::test]
 async fn nothing_is_exported_after_the_end() {
     let provider = Provider::of(greeter()).await;
-    let _ = provider.protocol.shutdown(later()).await;
+    let _ = provider.protocol.drain(later()).await;
     let service = greeter();
     let descriptor = std::sync::Arc::clone(service.descriptor());
     let invoker = service.into_invoker(url());

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use dubbo_core::{protocol::Protocol, url::Url};
+use dubbo_core::{protocol::Drained, url::Url};
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
@@ -144,25 +144,21 @@ impl Inner {
         }
     }
 
-    /// Ends all calls. Those that are in flight may make calls within the process until they are done, so that protocol
-    /// comes last.
+    /// Ends all calls. Those in flight may make calls themselves until they are done, and some of these stay within the
+    /// process: so services in it end after those that others reach, and references after all services.
     async fn drain(&self, deadline: Instant) {
         let (within, beyond): (Vec<_>, Vec<_>) =
             self.protocols.iter().partition(|(name, _)| *name == INJVM);
         for protocols in [beyond, within] {
             let drained = protocols.into_iter().map(|(name, protocol)| async move {
-                let protocol: &dyn Protocol = &**protocol;
-                let aborted = protocol.shutdown(deadline).await.aborted;
-                if aborted > 0 {
-                    tracing::warn!(
-                        protocol = name,
-                        connections = aborted,
-                        "calls were still running and have been cut"
-                    );
-                }
+                tell_of_cut(name, "served", protocol.drain(deadline).await);
             });
             join_all(drained).await;
         }
+        let closed = self.protocols.iter().map(|(name, protocol)| async move {
+            tell_of_cut(name, "made", protocol.close(deadline).await);
+        });
+        join_all(closed).await;
     }
 }
 
@@ -172,6 +168,17 @@ struct Ending(Arc<Inner>);
 impl Drop for Ending {
     fn drop(&mut self) {
         self.0.phase.send_replace(Phase::Ended);
+    }
+}
+
+fn tell_of_cut(protocol: &str, calls: &str, drained: Drained) {
+    if drained.aborted > 0 {
+        tracing::warn!(
+            protocol,
+            calls,
+            connections = drained.aborted,
+            "calls were still running and have been cut"
+        );
     }
 }
 

@@ -202,7 +202,11 @@ impl Protocol for Slow {
         std::future::pending::<()>().await;
     }
 
-    async fn shutdown(&self, _: Instant) -> Drained {
+    async fn drain(&self, _: Instant) -> Drained {
+        Drained::default()
+    }
+
+    async fn close(&self, _: Instant) -> Drained {
         Drained::default()
     }
 }

@@ -94,7 +94,7 @@ impl Servers {
     }
 
     /// Lets the calls in flight finish until `deadline`.
-    pub(super) async fn shut_down(&self, deadline: Instant) -> Drained {
+    pub(super) async fn drain(&self, deadline: Instant) -> Drained {
         let running = {
             let mut state = self.0.lock().await;
             state.shut_down = true;

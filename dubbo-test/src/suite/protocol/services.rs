@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dubbo_core::{
-    protocol::ProtocolError,
+    protocol::{Drained, Protocol, ProtocolError},
     status::{Code, Retry},
 };
 use tokio::time::Instant;
@@ -80,9 +80,7 @@ pub async fn a_shutdown_lets_calls_finish_and_takes_no_new_ones(subject: Subject
     let shutdown = async {
         rig.started().await;
         protocol.announce_shutdown().await;
-        protocol
-            .shutdown(Instant::now() + Duration::from_mins(1))
-            .await
+        end(&**protocol, Instant::now() + Duration::from_mins(1)).await
     };
     let refused = async {
         // From some point on, and from then on always.
@@ -114,7 +112,7 @@ pub async fn a_shutdown_cuts_what_is_left_at_its_deadline(subject: Subject) {
     let shutdown = async {
         rig.started().await;
         let deadline = Instant::now() + Duration::from_millis(50);
-        rig.protocol.shutdown(deadline).await
+        end(&*rig.protocol, deadline).await
     };
     let hanging = async { rig.unary("hang").await };
     let both = async { tokio::join!(hanging, shutdown) };
@@ -132,7 +130,7 @@ pub async fn two_protocols_share_nothing(subject: Subject) {
     let hanging = async { one.unary("gate").await };
     let shutdown = async {
         one.started().await;
-        let drained = other.protocol.shutdown(Instant::now() + PATIENCE).await;
+        let drained = end(&*other.protocol, Instant::now() + PATIENCE).await;
         let late = soon("an answer", other.unary("late")).await;
         assert_eq!(late.expect_err("it is shut down").code(), Code::Unavailable);
         one.events.gate.notify_one();
@@ -145,4 +143,13 @@ pub async fn two_protocols_share_nothing(subject: Subject) {
     soon("an answer", one.unary("more"))
         .await
         .expect("it works");
+}
+
+/// The last two steps of a shutdown.
+async fn end(protocol: &dyn Protocol, deadline: Instant) -> Drained {
+    let served = protocol.drain(deadline).await;
+    let called = protocol.close(deadline).await;
+    Drained {
+        aborted: served.aborted + called.aborted,
+    }
 }
