@@ -2,6 +2,7 @@
 
 #[doc(hidden)]
 pub mod fuzzing;
+mod endpoint;
 mod generated;
 mod injvm;
 mod net;

@@ -33,6 +33,31 @@ use super::{
     options::ConnectOptions,
     socket::{LastRead, Socket},
 };
+use crate::endpoint::{Counted, Link, Opened, Opener};
+
+/// Opens connections to one address.
+pub(super) struct Http2 {
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) address: Arc<str>,
+    pub(super) options: ConnectOptions,
+}
+
+impl Opener for Http2 {
+    type Link = Connection;
+
+    fn address(&self) -> &Arc<str> {
+        &self.address
+    }
+
+    async fn open(&self) -> Result<Opened<Connection>, String> {
+        let opened = Connection::open(&*self.connector, &self.address, &self.options).await;
+        let (link, driver) = opened.map_err(|error| error.to_string())?;
+        Ok(Opened {
+            link,
+            driver: Box::pin(driver.run()),
+        })
+    }
+}
 
 /// A connection, as those see it who send calls on it. Dropping the last handle closes it once its calls have ended.
 pub(super) struct Connection {
@@ -78,16 +103,6 @@ impl Connection {
             })
     }
 
-    /// Whether new calls may be sent on it.
-    pub(super) fn is_usable(&self) -> bool {
-        !self.life.retired.load(Ordering::Acquire)
-    }
-
-    /// How many calls it carries.
-    pub(super) fn in_flight(&self) -> usize {
-        self.life.calls.load(Ordering::Relaxed)
-    }
-
     /// Counts one call more, until the guard is dropped.
     pub(super) fn begin_call(&self) -> Counted {
         Counted::one_more(&self.life.calls)
@@ -117,30 +132,36 @@ impl Connection {
         }
     }
 
-    /// Takes no more calls; those under way go on.
-    pub(super) fn retire(&self, reason: impl FnOnce() -> String) {
-        self.life.retire(reason);
+    /// Notes that the peer has answered a call.
+    pub(super) fn note_answer(&self) {
+        self.life.answered.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Link for Connection {
+    fn is_usable(&self) -> bool {
+        !self.life.retired.load(Ordering::Acquire)
     }
 
-    /// Waits until it takes no more calls.
-    pub(super) async fn retired(&self) {
+    fn in_flight(&self) -> usize {
+        self.life.calls.load(Ordering::Relaxed)
+    }
+
+    fn retire(&self, reason: String) {
+        self.life.retire(|| reason);
+    }
+
+    async fn retired(&self) {
         if self.is_usable() {
             self.life.retirement.notified().await;
         }
     }
 
-    /// Why it takes no more calls, once that is known.
-    pub(super) fn reason(&self) -> Option<&str> {
+    fn reason(&self) -> Option<&str> {
         self.life.reason.get().map(String::as_str)
     }
 
-    /// Notes that the peer has answered a call.
-    pub(super) fn note_answer(&self) {
-        self.life.answered.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was worth having: it answered a call, or lasted.
-    pub(super) fn was_useful(&self) -> bool {
+    fn was_useful(&self) -> bool {
         self.life.answered.load(Ordering::Relaxed) || self.opened.elapsed() >= LASTING
     }
 }
@@ -220,23 +241,6 @@ pub(super) struct ConnectError(String);
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// One of a number of things that are counted while they live.
-#[derive(Debug)]
-pub(super) struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    pub(super) fn one_more(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,42 +1,12 @@
 //! What it means for a call when HTTP/2 fails under it (`docs/spec/triple.md` §5.3).
 
-use std::{fmt, io, sync::Arc};
+use std::io;
 
-use dubbo_core::{
-    service::MethodRef,
-    status::{Origin, Status},
-};
+use dubbo_core::status::{Origin, Status};
 use h2::Reason;
 
 use super::{super::status_wire::from_reset, connection::Connection};
-
-/// Where a call goes, for the text of its errors.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) method: MethodRef,
-    pub(super) address: Arc<str>,
-}
-
-impl Place {
-    /// Puts itself in front of `status`, unless the peer wrote that: its words are for the caller as they are.
-    pub(super) fn name(&self, status: Status) -> Status {
-        match status.origin() {
-            Origin::Business | Origin::Remote => status,
-            _ => self.name_always(status),
-        }
-    }
-
-    /// Puts itself in front of `status`.
-    pub(super) fn name_always(&self, status: Status) -> Status {
-        status.context(self)
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}", self.method, self.address)
-    }
-}
+use crate::endpoint::Link as _;
 
 /// How a call fared that did not get its answer.
 #[derive(Debug)]
@@ -55,7 +25,7 @@ impl Failure {
         // `h2` gives the peer's GOAWAY to the streams beyond its last one only: the others go on, or lose the socket.
         if error.is_go_away() && error.is_remote() {
             let why = describe(&error);
-            connection.retire(|| why.clone());
+            connection.retire(why.clone());
             if error.reason() == Some(Reason::NO_ERROR) {
                 return Self::ConnectionGone(not_sent(&why).with_source(error));
             }

@@ -17,13 +17,12 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    connection::Counted,
-    deadline::Deadline,
-    endpoint::Endpoint,
+    connection::Http2,
     exchange::{Outgoing, Terms},
-    failure::{Failure, Place},
+    failure::Failure,
     replies::Keep,
 };
+use crate::endpoint::{Counted, Deadline, Endpoint, Place};
 
 /// Calls the methods of one service at one address.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ pub(super) struct TripleInvoker {
     pub(super) address: Arc<str>,
     pub(super) terms: Terms,
     /// `None` once it is closed.
-    pub(super) endpoint: ArcSwapOption<Endpoint>,
+    pub(super) endpoint: ArcSwapOption<Endpoint<Http2>>,
     pub(super) calls: Arc<AtomicUsize>,
     /// The tasks that send what is left of a request after its reply has begun.
     pub(super) uploads: TaskTracker,

@@ -3,21 +3,17 @@
 //! | file | what |
 //! |---|---|
 //! | `options` | what a URL says |
-//! | `endpoint` | the connections to one address, kept up in the background |
-//! | `connection`, `keep_alive`, `connect`, `drivers` | one connection of HTTP/2, and the tasks that move its bytes |
+//! | `connection`, `keep_alive`, `connect` | one connection of HTTP/2, opened and driven |
 //! | `invoker` | a call: deadline, connection, when it is sent again |
 //! | `exchange` | one attempt on one connection |
 //! | `socket`, `mend` | the peer's bytes: when they came, and what is wrong with them |
 //! | `head`, `upload` | what is sent |
 //! | `answer`, `replies` | what is received |
-//! | `deadline`, `failure` | what goes wrong, in words |
+//! | `failure` | what goes wrong, in words |
 
 mod answer;
 mod connect;
 mod connection;
-mod deadline;
-mod drivers;
-mod endpoint;
 mod exchange;
 mod failure;
 mod head;
@@ -29,40 +25,34 @@ mod replies;
 mod socket;
 mod upload;
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Weak},
-};
+use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use dubbo_core::{invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url};
-use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use self::{
     connect::{Connector, Tcp},
-    drivers::Drivers,
-    endpoint::Endpoint,
+    connection::Http2,
     exchange::Terms,
     head::Heads,
     invoker::TripleInvoker,
     options::ConnectOptions,
 };
 use super::limits::Limits;
+use crate::endpoint::{Endpoint, Pool};
 
 /// Refers to services. References to one address share its connections.
 pub(crate) struct Client {
     connector: Arc<dyn Connector>,
-    endpoints: Mutex<HashMap<Place, Weak<Endpoint>>>,
-    drivers: Drivers,
+    pool: Pool<Shared, Http2>,
     uploads: TaskTracker,
 }
 
 /// What references have to agree on to share connections.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Place {
+struct Shared {
     address: Arc<str>,
     options: ConnectOptions,
 }
@@ -71,8 +61,7 @@ impl Client {
     fn with_connector(connector: Arc<dyn Connector>) -> Self {
         Self {
             connector,
-            endpoints: Mutex::default(),
-            drivers: Drivers::default(),
+            pool: Pool::new(),
             uploads: TaskTracker::new(),
         }
     }
@@ -91,7 +80,7 @@ impl Client {
         service: &Arc<ServiceDescriptor>,
         default_port: u16,
     ) -> Result<Arc<dyn Invoker>, ProtocolError> {
-        if self.drivers.is_shut_down() {
+        if self.pool.is_shut_down() {
             return Err(ProtocolError::ShutDown);
         }
         let refused = |reason: String| ProtocolError::Url {
@@ -123,34 +112,23 @@ impl Client {
     /// Connects no more, waits until `deadline` for the calls under way, and ends those that are left: how many
     /// connections were cut with calls on them.
     pub(crate) async fn shut_down(&self, deadline: Instant) -> usize {
-        for endpoint in self.endpoints.lock().values().filter_map(Weak::upgrade) {
-            endpoint.close();
-        }
-        let cut = self.drivers.shut_down(deadline).await;
+        let cut = self.pool.shut_down(deadline).await;
         // Without a connection they end by themselves.
         self.uploads.close();
         self.uploads.wait().await;
         cut
     }
 
-    fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint> {
-        let mut endpoints = self.endpoints.lock();
-        endpoints.retain(|_, endpoint| endpoint.strong_count() > 0);
-        let place = Place {
+    fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint<Http2>> {
+        let shared = Shared {
             address: Arc::clone(&address),
             options,
         };
-        if let Some(endpoint) = endpoints.get(&place).and_then(Weak::upgrade) {
-            return endpoint;
-        }
-        let endpoint = Arc::new(Endpoint::start(
+        self.pool.endpoint(shared, options.connections, || Http2 {
+            connector: Arc::clone(&self.connector),
             address,
             options,
-            Arc::clone(&self.connector),
-            self.drivers.clone(),
-        ));
-        endpoints.insert(place, Arc::downgrade(&endpoint));
-        endpoint
+        })
     }
 }
 
@@ -163,9 +141,7 @@ impl Default for Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.endpoints.lock().keys())
-            .finish()
+        self.pool.fmt(f)
     }
 }
 

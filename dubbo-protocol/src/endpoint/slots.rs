@@ -1,41 +1,37 @@
-//! The connections to one address: kept up in the background while anybody refers to it.
+//! The connections to one address: which of them takes the next call.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
-use dubbo_core::{
-    backoff::{Backoff, BackoffPolicy},
-    status::{Origin, Status},
-};
+use dubbo_core::status::{Origin, Status};
 use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
     task::{JoinSet, consume_budget},
-    time::{Instant, sleep},
+    time::Instant,
 };
 
 use super::{
-    connect::Connector, connection::Connection, drivers::Drivers, options::ConnectOptions,
+    drivers::Drivers,
+    link::{Link, Opener},
 };
 
 /// The connections to one address, shared by all who refer to a service there.
 ///
 /// Dropping it ends the attempts to connect; open connections end with their last call.
-pub(super) struct Endpoint {
-    shared: Arc<Shared>,
+pub(crate) struct Endpoint<O: Opener> {
+    shared: Arc<Shared<O>>,
     keepers: Mutex<JoinSet<()>>,
 }
 
-struct Shared {
-    address: Arc<str>,
-    options: ConnectOptions,
-    connector: Arc<dyn Connector>,
-    slots: Box<[Mutex<Slot>]>,
+pub(super) struct Shared<O: Opener> {
+    pub(super) opener: O,
+    slots: Box<[Mutex<Slot<O::Link>>]>,
     changed: Notify,
-    drivers: Drivers,
+    pub(super) drivers: Drivers,
 }
 
 /// The place of one connection.
-enum Slot {
+pub(super) enum Slot<L> {
     /// No more connections.
     Closed,
     /// An attempt is under way.
@@ -45,19 +41,14 @@ enum Slot {
         failed: Option<Arc<str>>,
     },
     /// There is one, unless it has been retired and its successor is about to be tried.
-    Ready(Arc<Connection>),
+    Ready(Arc<L>),
     /// The last attempt failed, and the next one has to wait.
     Waiting { why: Arc<str>, until: Instant },
 }
 
-impl Endpoint {
-    /// Starts to connect to `address`.
-    pub(super) fn start(
-        address: Arc<str>,
-        options: ConnectOptions,
-        connector: Arc<dyn Connector>,
-        drivers: Drivers,
-    ) -> Self {
+impl<O: Opener> Endpoint<O> {
+    /// Starts to open `size` connections.
+    pub(super) fn start(size: usize, opener: O, drivers: Drivers) -> Self {
         let connecting = || {
             Mutex::new(Slot::Connecting {
                 was_up: false,
@@ -65,15 +56,13 @@ impl Endpoint {
             })
         };
         let shared = Arc::new(Shared {
-            address,
-            options,
-            connector,
-            slots: (0..options.connections).map(|_| connecting()).collect(),
+            opener,
+            slots: (0..size).map(|_| connecting()).collect(),
             changed: Notify::new(),
             drivers,
         });
         let mut keepers = JoinSet::new();
-        for index in 0..options.connections {
+        for index in 0..size {
             keepers.spawn(Arc::clone(&shared).keep(index));
         }
         Self {
@@ -83,26 +72,26 @@ impl Endpoint {
     }
 
     /// How many connections it keeps.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.shared.slots.len()
     }
 
     /// Whether a call has a chance: a connection is there, or one was and is being replaced.
-    pub(super) fn is_available(&self) -> bool {
-        self.shared.slots.iter().any(|slot| {
-            matches!(
-                &*slot.lock(),
-                Slot::Ready(_) | Slot::Connecting { was_up: true, .. }
-            )
+    pub(crate) fn is_available(&self) -> bool {
+        self.shared.slots.iter().any(|slot| match &*slot.lock() {
+            Slot::Ready(link) => link.pause().is_none(),
+            Slot::Connecting { was_up, .. } => *was_up,
+            Slot::Closed | Slot::Waiting { .. } => false,
         })
     }
 
     /// Why a call has no chance, unless it has one: how the last attempt to connect failed, as calls are told.
-    pub(super) fn why_unavailable(&self) -> Option<String> {
+    pub(crate) fn why_unavailable(&self) -> Option<String> {
         if self.is_available() {
             return None;
         }
-        let Shared { address, slots, .. } = &*self.shared;
+        let Shared { opener, slots, .. } = &*self.shared;
+        let address = opener.address();
         let mut closed = false;
         for slot in slots {
             match &*slot.lock() {
@@ -110,8 +99,13 @@ impl Endpoint {
                 | Slot::Connecting {
                     failed: Some(why), ..
                 } => return Some(format!("cannot connect to {address}: {why}")),
+                Slot::Ready(link) => {
+                    if let Some(why) = link.pause() {
+                        return Some(format!("{address} takes no calls: {why}"));
+                    }
+                }
                 Slot::Closed => closed = true,
-                Slot::Connecting { .. } | Slot::Ready(_) => {}
+                Slot::Connecting { .. } => {}
             }
         }
         Some(if closed {
@@ -130,7 +124,7 @@ impl Endpoint {
     /// # Cancel safety
     ///
     /// Safe: nothing but the wait is lost.
-    pub(super) async fn connection(&self) -> Result<Arc<Connection>, Status> {
+    pub(crate) async fn connection(&self) -> Result<Arc<O::Link>, Status> {
         // A caller that tries again at once, and fails at once, would never let the attempt to connect run.
         consume_budget().await;
         loop {
@@ -154,25 +148,26 @@ impl Endpoint {
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl<O: Opener> fmt::Debug for Endpoint<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
-            .field("address", &self.shared.address)
+            .field("address", self.shared.opener.address())
             .finish_non_exhaustive()
     }
 }
 
 /// What there is for a call.
-enum Pick {
-    Connection(Arc<Connection>),
+enum Pick<L> {
+    Connection(Arc<L>),
     None(Status),
     Wait,
 }
 
-impl Shared {
-    fn pick(&self) -> Pick {
-        let mut best: Option<(usize, Arc<Connection>)> = None;
+impl<O: Opener> Shared<O> {
+    fn pick(&self) -> Pick<O::Link> {
+        let mut best: Option<(usize, Arc<O::Link>)> = None;
         let mut wait = false;
+        let mut paused = None;
         let mut failure: Option<(Arc<str>, Instant)> = None;
         for slot in &self.slots {
             match &*slot.lock() {
@@ -183,7 +178,11 @@ impl Shared {
                         best = Some((calls, Arc::clone(connection)));
                     }
                 }
-                Slot::Connecting { .. } | Slot::Ready(_) => wait = true,
+                Slot::Ready(connection) => match connection.pause() {
+                    Some(why) => paused = Some(why),
+                    None => wait = true,
+                },
+                Slot::Connecting { .. } => wait = true,
                 Slot::Waiting { why, until } => {
                     if failure.as_ref().is_none_or(|(_, sooner)| until < sooner) {
                         failure = Some((Arc::clone(why), *until));
@@ -191,77 +190,26 @@ impl Shared {
                 }
             }
         }
-        match (best, failure) {
-            (Some((_, connection)), _) => Pick::Connection(connection),
-            (None, _) if wait => Pick::Wait,
-            (None, Some((why, until))) => {
+        match (best, failure, paused) {
+            (Some((_, connection)), ..) => Pick::Connection(connection),
+            (None, ..) if wait => Pick::Wait,
+            (None, Some((why, until)), _) => {
                 let next = until.saturating_duration_since(Instant::now());
                 Pick::None(unreachable_now(format!(
                     "cannot connect: {why}; the next attempt is in {} ms",
                     next.as_millis()
                 )))
             }
-            (None, None) => Pick::None(unreachable_now("the client has been closed".to_owned())),
-        }
-    }
-
-    /// Keeps one slot filled.
-    async fn keep(self: Arc<Self>, index: usize) {
-        let mut backoff = Backoff::new(RECONNECT);
-        let mut was_up = false;
-        let mut failed = None;
-        let mut useless_before = false;
-        loop {
-            let slot = Slot::Connecting {
-                was_up,
-                failed: failed.take(),
-            };
-            self.set(index, slot);
-            let used = self.connect_and_use(index).await;
-            let useless = matches!(used, Use::Useless(_));
-            match used {
-                Use::Good => {
-                    backoff.reset();
-                    was_up = true;
-                }
-                // The first in a row may be chance: a peer that was just about to stop.
-                Use::Useless(_) if !useless_before => was_up = true,
-                Use::None(why) | Use::Useless(why) => {
-                    let wait = backoff.next_wait();
-                    tracing::debug!(address = %self.address, %why, ?wait, "no connection");
-                    let until = Instant::now() + wait;
-                    let why: Arc<str> = why.into();
-                    failed = Some(Arc::clone(&why));
-                    self.set(index, Slot::Waiting { why, until });
-                    sleep(wait).await;
-                    was_up = false;
-                }
+            (None, None, Some(why)) => {
+                Pick::None(unreachable_now(format!("no calls are taken: {why}")))
             }
-            useless_before = useless;
+            (None, None, None) => {
+                Pick::None(unreachable_now("the client has been closed".to_owned()))
+            }
         }
     }
 
-    /// Connects, and waits until the connection takes no more calls.
-    async fn connect_and_use(&self, index: usize) -> Use {
-        let opened = Connection::open(&*self.connector, &self.address, &self.options).await;
-        let (connection, driver) = match opened {
-            Ok(opened) => opened,
-            Err(error) => return Use::None(error.to_string()),
-        };
-        tracing::debug!(address = %self.address, "connected");
-        self.drivers.spawn(Arc::downgrade(&connection), driver);
-        self.set(index, Slot::Ready(Arc::clone(&connection)));
-        connection.retired().await;
-        let why = connection.reason().unwrap_or_default();
-        tracing::debug!(address = %self.address, why, "the connection takes no more calls");
-        if connection.was_useful() {
-            Use::Good
-        } else {
-            Use::Useless(format!("the peer took the connection and no call: {why}"))
-        }
-    }
-
-    fn set(&self, index: usize, slot: Slot) {
+    pub(super) fn set(&self, index: usize, slot: Slot<O::Link>) {
         let mut place = self.slots[index].lock();
         // Once closed, it stays so, whatever an attempt under way came to.
         if !matches!(*place, Slot::Closed) {
@@ -272,26 +220,8 @@ impl Shared {
     }
 }
 
-/// How one attempt went.
-enum Use {
-    /// It was used.
-    Good,
-    /// It failed.
-    None(String),
-    /// It succeeded, and the connection was gone before it was of use.
-    Useless(String),
-}
-
 fn unreachable_now(text: String) -> Status {
     Status::unavailable(text)
         .with_origin(Origin::Transport)
         .not_processed()
 }
-
-/// Short, because calls fail meanwhile: a provider that is back is found within seconds.
-const RECONNECT: BackoffPolicy = BackoffPolicy {
-    initial: Duration::from_millis(250),
-    max: Duration::from_secs(5),
-    multiplier: 1.6,
-    jitter: 0.2,
-};

@@ -1,14 +1,14 @@
 //! The tasks that move the bytes of all connections, and their end.
 
 use std::sync::{
-    Arc, Weak,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::connection::{Connection, Driver};
+use super::link::{Link, Opened};
 
 /// Runs drivers. Cheap to clone: all clones run them together.
 #[derive(Debug, Clone, Default)]
@@ -19,26 +19,29 @@ pub(super) struct Drivers {
 }
 
 impl Drivers {
-    /// Runs `driver` until `connection` has ended, or is cut.
-    pub(super) fn spawn(&self, connection: Weak<Connection>, driver: Driver) {
+    /// Runs the driver of `opened` until its connection has ended, or is cut.
+    pub(super) fn spawn<L: Link>(&self, opened: Opened<L>) -> Arc<L> {
         let Self {
             cut,
             cut_with_calls,
             ..
         } = self.clone();
+        let Opened { link, mut driver } = opened;
+        let connection = Arc::downgrade(&link);
         self.tasks.spawn(async move {
-            // Lives until the reason has been noted: its calls fail when it is dropped.
-            let mut driver = std::pin::pin!(driver.run());
             tokio::select! {
                 () = driver.as_mut() => {}
                 () = cut.cancelled() => if let Some(connection) = connection.upgrade() {
-                    connection.retire(|| "the client was shut down".to_owned());
+                    connection.retire("the client was shut down".to_owned());
                     if connection.in_flight() > 0 {
                         cut_with_calls.fetch_add(1, Ordering::Relaxed);
                     }
                 },
             }
+            // Only now that the reason has been noted: the calls fail when it is dropped.
+            drop(driver);
         });
+        link
     }
 
     /// Whether [`shut_down`](Self::shut_down) has been called.
