@@ -1,0 +1,41 @@
+//! Mistakes of whoever wrote the item: all of them are told at once, each where it is.
+
+use syn::Error;
+
+/// The mistakes found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Mistakes(Option<Error>);
+
+impl Mistakes {
+    /// Adds one.
+    pub(crate) fn add(&mut self, error: Error) {
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            None => self.0 = Some(error),
+        }
+    }
+
+    /// Keeps the mistake of `result`, or gives its value.
+    pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(error)).ok()
+    }
+
+    /// All of them, or `value` if there were none.
+    pub(crate) fn or<T>(self, value: T) -> syn::Result<T> {
+        match self.0 {
+            Some(error) => Err(error),
+            None => Ok(value),
+        }
+    }
+}
+
+/// What is wrong with `source`, a message for each mistake.
+#[cfg(test)]
+pub(crate) fn messages<T>(result: syn::Result<T>) -> Vec<String> {
+    result
+        .err()
+        .into_iter()
+        .flatten()
+        .map(|error| error.to_string())
+        .collect()
+}
