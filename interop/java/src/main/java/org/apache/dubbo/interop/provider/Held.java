@@ -1,0 +1,58 @@
+package org.apache.dubbo.interop.provider;
+
+import org.apache.dubbo.interop.Lines;
+import org.apache.dubbo.rpc.RpcContext;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** A call that waits: the runner is told when it begins, and when it is cancelled before it ends. */
+final class Held {
+    private final String kase = caseOfCall();
+    private final String method;
+    private final long start = System.nanoTime();
+    private final CountDownLatch over = new CountDownLatch(1);
+
+    Held(String method) {
+        this.method = method;
+        say("held");
+        RpcContext.getCancellationContext().addListener(context -> cutShort());
+    }
+
+    /** The name of the case that the call belongs to. */
+    static String caseOfCall() {
+        Object name = RpcContext.getServerAttachment().getObjectAttachment("interop-case");
+        return name == null ? "" : name.toString();
+    }
+
+    /** Waits that long, or until the call is cancelled. */
+    void pause(long millis) {
+        try {
+            over.await(millis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    boolean isOver() { return over.getCount() == 0; }
+
+    /** The call has ended well; what comes later is no news. */
+    synchronized void done() { over.countDown(); }
+
+    synchronized void cutShort() {
+        if (isOver()) return;
+        over.countDown();
+        say("cut_short");
+    }
+
+    private void say(String event) {
+        Map<String, Object> line = new LinkedHashMap<>();
+        line.put("event", event);
+        line.put("case", kase);
+        line.put("method", method);
+        line.put("millis", (System.nanoTime() - start) / 1_000_000);
+        Lines.print(line);
+    }
+}
