@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use tokio::time::Instant;
 
 /// Where connections come from.
-pub(crate) trait Accept: Send {
+pub(super) trait Accept: Send {
     /// One connection.
     type Connection: Send;
 
@@ -25,7 +25,7 @@ impl Accept for tokio::net::TcpListener {
 ///
 /// An error never ends it: a connection that was gone before it was taken costs nothing, and when the process has no
 /// descriptor left for one, that passes.
-pub(crate) async fn accept_until<A: Accept>(
+pub(super) async fn accept_until<A: Accept>(
     listener: A,
     stop: impl Future<Output = ()>,
     mut take: impl FnMut(A::Connection),
@@ -56,9 +56,9 @@ pub(crate) async fn accept_until<A: Accept>(
     }
 }
 
-/// Errors of accepting, of which there may be many and few need to be told.
-#[derive(Default)]
-struct Trouble {
+/// Errors of a kind of which there may be many and few need to be told.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
     told: Option<Instant>,
     /// Since then.
     errors: usize,
@@ -66,7 +66,7 @@ struct Trouble {
 
 impl Trouble {
     /// Takes in one more error at `now`: how many there are to tell of, if that is due.
-    fn met(&mut self, now: Instant) -> Option<usize> {
+    pub(super) fn met(&mut self, now: Instant) -> Option<usize> {
         self.errors += 1;
         if self.told.is_some_and(|told| now < told + SILENCE) {
             return None;
@@ -88,7 +88,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// Long enough not to burn a processor while there are no descriptors, short enough not to be noticed after.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a process without descriptors keeps quiet about it.
+/// How long it is kept quiet about them, once told.
 const SILENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

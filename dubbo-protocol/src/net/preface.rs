@@ -1,4 +1,4 @@
-//! What a new connection speaks, seen from its first bytes.
+//! The first bytes of a connection: looked at here, and read again by whoever serves it.
 
 use std::{
     io,
@@ -7,83 +7,71 @@ use std::{
     time::Duration,
 };
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf},
+    time::{Instant, timeout_at},
+};
 
-/// What came of waiting for a connection's first bytes.
-#[derive(Debug)]
-pub(crate) enum Opened<T> {
-    /// HTTP/1, which begins with a method in capital letters.
-    Http1(T),
-    /// HTTP/2 with prior knowledge: its preface, which is still to be read.
-    Http2(Preface<T>),
-}
+use super::dialect::{Dialect, LOOK, Spoken, UNDECIDED, recognise};
 
-/// Reads just enough of `io` to know what it speaks.
+/// Reads just enough of `io` to know what it speaks, and gives it back with that still to be read.
 ///
 /// # Errors
 ///
-/// It speaks nothing known, has closed, or said too little for [`DEADLINE`].
-pub(crate) async fn open<T: AsyncRead + Unpin>(mut io: T) -> io::Result<Opened<T>> {
-    let recognise = async {
-        let mut seen = [0; HTTP2.len()];
-        let mut have = 0;
-        loop {
-            let more = io.read(&mut seen[have..]).await?;
-            if more == 0 {
-                let text = format!("closed after {have} bytes of the HTTP/2 preface");
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
-            }
-            have += more;
-            match recognise(&seen[..have]) {
-                Spoken::Http1 => return Ok(false),
-                Spoken::Http2 => return Ok(true),
-                Spoken::Other => {
-                    let text = format!("neither HTTP/2 nor HTTP/1: {:?}", &seen[..have]);
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-                }
-                Spoken::Undecided => {}
-            }
+/// It speaks nothing known, has closed, said nothing for `silence`, or too little for [`UNDECIDED`].
+///
+/// # Cancel safety
+///
+/// Dropping the future drops `io`.
+pub(super) async fn listen_to<T: AsyncRead + Unpin>(
+    mut io: T,
+    silence: Duration,
+) -> io::Result<(Dialect, Preface<T>)> {
+    let mut seen = [0; LOOK];
+    let mut have = 0;
+    let mut patience = silence;
+    let mut until = Instant::now() + patience;
+    loop {
+        let more = timeout_at(until, io.read(&mut seen[have..]))
+            .await
+            .map_err(|_| {
+                let text = format!(
+                    "it said {have} bytes within {patience:?}, which does not tell what it speaks"
+                );
+                io::Error::new(io::ErrorKind::TimedOut, text)
+            })??;
+        if more == 0 {
+            let text = format!("closed after {have} bytes, before it was clear what it speaks");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
         }
-    };
-    let is_http2 = tokio::time::timeout(DEADLINE, recognise)
-        .await
-        .map_err(|_| {
-            let text = format!("no HTTP/2 preface within {DEADLINE:?}");
-            io::Error::new(io::ErrorKind::TimedOut, text)
-        })??;
-    Ok(if is_http2 {
-        Opened::Http2(Preface { unread: HTTP2, io })
-    } else {
-        Opened::Http1(io)
-    })
-}
-
-enum Spoken {
-    Http1,
-    Http2,
-    Other,
-    Undecided,
-}
-
-fn recognise(seen: &[u8]) -> Spoken {
-    if seen == HTTP2 {
-        return Spoken::Http2;
-    }
-    if HTTP2.starts_with(seen) {
-        return Spoken::Undecided;
-    }
-    let letters = seen.iter().take_while(|b| b.is_ascii_uppercase()).count();
-    match seen.get(letters) {
-        None if letters <= LONGEST_METHOD => Spoken::Undecided,
-        Some(b' ') if letters > 0 && letters <= LONGEST_METHOD => Spoken::Http1,
-        _ => Spoken::Other,
+        if have == 0 {
+            patience = UNDECIDED;
+            until = Instant::now() + patience;
+        }
+        have += more;
+        let text = match recognise(&seen[..have]) {
+            Spoken::Known(dialect) => {
+                let (from, to) = (0, have);
+                return Ok((dialect, Preface { seen, from, to, io }));
+            }
+            Spoken::Undecided => continue,
+            Spoken::Tls => "it speaks TLS, and nothing here does".to_owned(),
+            Spoken::Other => format!(
+                "it speaks nothing that is known here: \"{}\"",
+                seen[..have].escape_ascii()
+            ),
+        };
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     }
 }
 
-/// A connection whose HTTP/2 preface has been seen and is given to the next reader again.
+/// A connection whose first bytes have been seen and are given to the next reader again.
 #[derive(Debug)]
 pub(crate) struct Preface<T> {
-    unread: &'static [u8],
+    seen: [u8; LOOK],
+    /// Where in `seen` the unread bytes begin and end.
+    from: usize,
+    to: usize,
     io: T,
 }
 
@@ -93,12 +81,12 @@ impl<T: AsyncRead + Unpin> AsyncRead for Preface<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.unread.is_empty() {
+        if self.from == self.to {
             return Pin::new(&mut self.io).poll_read(cx, buf);
         }
-        let (now, later) = self.unread.split_at(self.unread.len().min(buf.remaining()));
-        buf.put_slice(now);
-        self.unread = later;
+        let to = self.to.min(self.from + buf.remaining());
+        buf.put_slice(&self.seen[self.from..to]);
+        self.from = to;
         Poll::Ready(Ok(()))
     }
 }
@@ -133,77 +121,69 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Preface<T> {
     }
 }
 
-/// A peer that connects and says nothing holds a socket for this long.
-const DEADLINE: Duration = Duration::from_secs(10);
-
-/// `OPTIONS` and `CONNECT`.
-const LONGEST_METHOD: usize = 7;
-
-/// RFC 9113 §3.4.
-const HTTP2: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
 #[cfg(test)]
 mod tests {
-    use tokio::{io::AsyncWriteExt as _, time::Instant};
+    use tokio::io::AsyncWriteExt as _;
 
     use super::*;
 
-    async fn opened(bytes: &[u8]) -> io::Result<Opened<tokio::io::DuplexStream>> {
+    async fn heard(bytes: &[u8]) -> io::Result<(Dialect, Preface<tokio::io::DuplexStream>)> {
         let (mut near, far) = tokio::io::duplex(64);
         near.write_all(bytes).await?;
         drop(near);
-        open(far).await
+        listen_to(far, UNDECIDED).await
     }
 
     #[tokio::test]
-    async fn what_is_spoken_shows_in_the_first_bytes() {
-        for bytes in [
-            &b"GET / HTTP/1.1\r\n"[..],
-            b"OPTIONS / HTTP/1.1\r\n",
-            b"PUT /",
-            b"PRI * HTTP/1.1",
+    async fn what_cannot_be_served_is_refused() {
+        for (bytes, want, about) in [
+            (&b"\x16\x03\x01\x02"[..], io::ErrorKind::InvalidData, "TLS"),
+            (b"help\r\n", io::ErrorKind::InvalidData, "\"help\\r\\n\""),
+            (b"PRI * HTTP/2.0", io::ErrorKind::UnexpectedEof, "14 bytes"),
+            (b"\xda", io::ErrorKind::UnexpectedEof, "1 bytes"),
+            (b"", io::ErrorKind::UnexpectedEof, "0 bytes"),
         ] {
-            let got = opened(bytes).await.expect("HTTP/1");
-            assert!(matches!(got, Opened::Http1(_)), "{bytes:?}");
-        }
-        for (bytes, want) in [
-            (&b"\x16\x03\x01\x02"[..], io::ErrorKind::InvalidData),
-            (b"HELLOTHERE", io::ErrorKind::InvalidData),
-            (b"\xda\xbb\xc2\x00", io::ErrorKind::InvalidData),
-            (b"PRI * HTTP/2.0", io::ErrorKind::UnexpectedEof),
-            (b"", io::ErrorKind::UnexpectedEof),
-        ] {
-            let error = opened(bytes).await.expect_err("refused");
+            let error = heard(bytes).await.expect_err("refused");
             assert_eq!(error.kind(), want, "{bytes:?}: {error}");
+            assert!(error.to_string().contains(about), "{bytes:?}: {error}");
         }
     }
 
     #[tokio::test]
-    async fn the_preface_is_read_again_by_whoever_comes_next() {
-        let (mut near, far) = tokio::io::duplex(8);
-        let sent = [&HTTP2[..], b"after"].concat();
-        let writer = async {
-            near.write_all(&sent).await.expect("read");
-            near.shutdown().await.expect("open");
-        };
-        let reader = async {
-            let Opened::Http2(mut io) = open(far).await.expect("HTTP/2") else {
-                panic!("taken for HTTP/1");
+    async fn what_was_seen_is_read_again_by_whoever_comes_next() {
+        let http2 = &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nafter"[..];
+        let dubbo = &b"\xda\xbb\xe2\0\0\0\0\0\0\0\0\x01\0\0\0\x01N and the next frame"[..];
+        for (sent, want) in [
+            (http2, Dialect::Http2),
+            (dubbo, Dialect::Dubbo),
+            (b"GET /", Dialect::Http1),
+        ] {
+            let (mut near, far) = tokio::io::duplex(8);
+            let writer = async {
+                near.write_all(sent).await.expect("read");
+                near.shutdown().await.expect("open");
             };
-            let mut all = Vec::new();
-            io.read_to_end(&mut all).await.expect("open");
-            assert_eq!(all, sent);
-        };
-        tokio::join!(writer, reader);
+            let reader = async {
+                let (dialect, mut io) = listen_to(far, UNDECIDED).await.expect("known");
+                assert_eq!(dialect, want);
+                let mut all = vec![io.read_u8().await.expect("some")];
+                io.read_to_end(&mut all).await.expect("open");
+                assert_eq!(all, sent);
+            };
+            tokio::join!(writer, reader);
+        }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_peer_is_given_up_on() {
-        let (mut near, far) = tokio::io::duplex(64);
-        near.write_all(&HTTP2[..10]).await.expect("room");
-        let start = Instant::now();
-        let error = open(far).await.expect_err("nothing more comes");
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert_eq!(start.elapsed(), DEADLINE);
+    async fn a_peer_may_be_silent_for_a_while_and_undecided_for_a_shorter_one() {
+        let silence = Duration::from_mins(3);
+        for (said, want) in [(&b""[..], silence), (b"PRI *", UNDECIDED)] {
+            let (mut near, far) = tokio::io::duplex(64);
+            near.write_all(said).await.expect("room");
+            let start = Instant::now();
+            let error = listen_to(far, silence).await.expect_err("no more comes");
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert_eq!(start.elapsed(), want);
+        }
     }
 }

@@ -22,6 +22,8 @@ use tokio::time::Instant;
 use client::Client;
 use server::Servers;
 
+use crate::net::Network;
+
 /// Triple, linked as the protocol `tri` (and `triple`): servers and connections of one instance.
 ///
 /// A provider's URL may set `max-server-recv-msg-size` (4 MiB) and `max-server-send-msg-size` (2^31 − 1 bytes), in bytes
@@ -46,6 +48,16 @@ use server::Servers;
 pub struct TripleProtocol {
     client: Client,
     servers: Servers,
+}
+
+impl TripleProtocol {
+    /// Shares listening ports with other protocols of the instance, and uses its TLS settings. The default does neither.
+    fn of(network: Network) -> Self {
+        Self {
+            client: Client::new(&network),
+            servers: Servers::new(network),
+        }
+    }
 }
 
 #[async_trait]
@@ -93,6 +105,6 @@ impl fmt::Debug for TripleProtocol {
     }
 }
 
-dubbo_core::extension!(dyn Protocol, "tri" | "triple", |_cx| Ok(Arc::new(
-    TripleProtocol::default()
+dubbo_core::extension!(dyn Protocol, "tri" | "triple", |cx| Ok(Arc::new(
+    TripleProtocol::of(Network::of(cx))
 )));

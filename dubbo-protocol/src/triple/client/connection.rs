@@ -27,13 +27,15 @@ use tokio::{
 };
 
 use super::{
-    connect::{Connector, Transport},
     failure::{CLOSED, describe},
     keep_alive::KeepAlive,
     options::ConnectOptions,
     socket::{LastRead, Socket},
 };
-use crate::endpoint::{Counted, Link, Opened, Opener};
+use crate::{
+    endpoint::{Counted, Link, Opened, Opener},
+    net::{Connector, Stream},
+};
 
 /// Opens connections to one address.
 pub(super) struct Http2 {
@@ -184,7 +186,7 @@ impl Life {
 /// Moves the bytes of one connection. Runs until the connection is closed: by the peer, by silence, or, once all of its
 /// handles are gone, by the end of the last call.
 pub(super) struct Driver {
-    http2: h2::client::Connection<Socket<Box<dyn Transport>>, Bytes>,
+    http2: h2::client::Connection<Socket<Stream>, Bytes>,
     keep_alive: Option<KeepAlive>,
     handle: Weak<Connection>,
     life: Arc<Life>,

@@ -28,6 +28,7 @@ use super::super::{
 /// Makes the heads of the requests to one service; what does not change from call to call is made once.
 #[derive(Debug)]
 pub(super) struct Heads {
+    scheme: Scheme,
     authority: Authority,
     path: String,
     descriptor: Arc<ServiceDescriptor>,
@@ -39,12 +40,13 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// For `descriptor`'s methods of `service`, at `path` of `authority`.
+    /// For `descriptor`'s methods of `service`, at `path` of `authority`. The scheme says whether connections are secure.
     ///
     /// # Errors
     ///
     /// What of it a request cannot carry.
     pub(super) fn new(
+        scheme: &Scheme,
         authority: &str,
         path: &str,
         service: ServiceKey,
@@ -55,7 +57,7 @@ impl Heads {
         let uris = descriptor
             .methods()
             .iter()
-            .map(|method| uri(&authority, path, &method.name))
+            .map(|method| uri(scheme, &authority, path, &method.name))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
@@ -67,6 +69,7 @@ impl Heads {
                 .version()
                 .map(|version| named("version", version))
                 .transpose()?,
+            scheme: scheme.clone(),
             authority,
             descriptor: Arc::clone(descriptor),
             uris,
@@ -135,7 +138,8 @@ impl Heads {
         if Arc::ptr_eq(method.service(), &self.descriptor) {
             return Ok(self.uris[method.index()].clone());
         }
-        uri(&self.authority, &self.path, method.name()).map_err(Status::invalid_argument)
+        uri(&self.scheme, &self.authority, &self.path, method.name())
+            .map_err(Status::invalid_argument)
     }
 
     fn group(&self, service: &ServiceKey) -> Result<Option<HeaderValue>, Status> {
@@ -160,7 +164,7 @@ fn size(uri: &Uri, headers: &HeaderMap) -> usize {
     let authority = uri.authority().map_or("", Authority::as_str);
     let pseudo = [
         (":method", Method::POST.as_str()),
-        (":scheme", Scheme::HTTP.as_str()),
+        (":scheme", uri.scheme_str().unwrap_or_default()),
         (":authority", authority),
         (":path", uri.path()),
     ];
@@ -180,14 +184,14 @@ fn largest(headers: &HeaderMap) -> String {
     })
 }
 
-fn uri(authority: &Authority, path: &str, method: &str) -> Result<Uri, String> {
+fn uri(scheme: &Scheme, authority: &Authority, path: &str, method: &str) -> Result<Uri, String> {
     let text = format!("/{path}/{method}");
     let path = PathAndQuery::try_from(text.as_str())
         .ok()
         .filter(|parsed| parsed.query().is_none())
         .ok_or_else(|| format!("{text:?} cannot be the path of a request"))?;
     let mut parts = http::uri::Parts::default();
-    parts.scheme = Some(Scheme::HTTP);
+    parts.scheme = Some(scheme.clone());
     parts.authority = Some(authority.clone());
     parts.path_and_query = Some(path);
     Uri::from_parts(parts).map_err(|error| format!("{text:?} cannot be called: {error}"))
@@ -225,7 +229,14 @@ mod tests {
 
     fn heads(service: &str, descriptor: &Arc<ServiceDescriptor>) -> Heads {
         let service = service.parse().expect(service);
-        Heads::new("h:50051", "greet.Greeter", service, descriptor).expect("usable")
+        Heads::new(
+            &Scheme::HTTP,
+            "h:50051",
+            "greet.Greeter",
+            service,
+            descriptor,
+        )
+        .expect("usable")
     }
 
     fn request(
@@ -354,9 +365,15 @@ mod tests {
         let methods = vec![MethodDescriptor::new("a b", CallKind::Unary)];
         let odd = Arc::new(ServiceDescriptor::new("x.Y", methods));
         let service = ServiceKey::new("x.Y");
-        let error = Heads::new("h:1", "x.Y", service, &odd).expect_err("refused");
+        let error = Heads::new(&Scheme::HTTP, "h:1", "x.Y", service, &odd).expect_err("refused");
         assert!(error.contains("a b"), "{error}");
-        let error = Heads::new("h h:1", "x.Y", ServiceKey::new("x.Y"), &descriptor());
+        let error = Heads::new(
+            &Scheme::HTTP,
+            "h h:1",
+            "x.Y",
+            ServiceKey::new("x.Y"),
+            &descriptor(),
+        );
         assert!(error.expect_err("refused").contains("h h:1"));
     }
 }

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `options` | what a URL says |
-//! | `connection`, `keep_alive`, `connect` | one connection of HTTP/2, opened and driven |
+//! | `connection`, `keep_alive` | one connection of HTTP/2, opened and driven |
 //! | `invoker` | a call: deadline, connection, when it is sent again |
 //! | `exchange` | one attempt on one connection |
 //! | `socket`, `mend` | the peer's bytes: when they came, and what is wrong with them |
@@ -12,7 +12,6 @@
 //! | `failure` | what goes wrong, in words |
 
 mod answer;
-mod connect;
 mod connection;
 mod exchange;
 mod failure;
@@ -29,19 +28,19 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use dubbo_core::{invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url};
+use http::uri::Scheme;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use self::{
-    connect::{Connector, Tcp},
-    connection::Http2,
-    exchange::Terms,
-    head::Heads,
-    invoker::TripleInvoker,
+    connection::Http2, exchange::Terms, head::Heads, invoker::TripleInvoker,
     options::ConnectOptions,
 };
 use super::limits::Limits;
-use crate::endpoint::{Endpoint, Pool};
+use crate::{
+    endpoint::{Endpoint, Pool},
+    net::{Connector, Dialect, Network},
+};
 
 /// Refers to services. References to one address share its connections.
 pub(crate) struct Client {
@@ -58,6 +57,11 @@ struct Shared {
 }
 
 impl Client {
+    /// A client without references, which connects to what `network` reaches.
+    pub(crate) fn new(network: &Network) -> Self {
+        Self::with_connector(Arc::new(network.dialer(Dialect::Http2)))
+    }
+
     fn with_connector(connector: Arc<dyn Connector>) -> Self {
         Self {
             connector,
@@ -72,8 +76,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The URL has a parameter that cannot be used, or names an interface or address that a request cannot carry; or the
-    /// client has been shut down.
+    /// The URL has a parameter that cannot be used, or names an interface or address that a request cannot carry; a file
+    /// of the TLS settings cannot be used; or the client has been shut down.
     pub(crate) fn refer(
         &self,
         url: &Url,
@@ -97,7 +101,13 @@ impl Client {
             "" => service.interface(),
             path => path,
         };
-        let heads = Heads::new(&address, path, url.service_key(), service).map_err(refused)?;
+        let scheme = if self.connector.prepare()? {
+            Scheme::HTTPS
+        } else {
+            Scheme::HTTP
+        };
+        let heads =
+            Heads::new(&scheme, &address, path, url.service_key(), service).map_err(refused)?;
         let address: Arc<str> = address.into();
         Ok(Arc::new(TripleInvoker {
             url: url.clone(),
@@ -133,9 +143,9 @@ impl Client {
 }
 
 impl Default for Client {
-    /// A client without references, which connects over TCP.
+    /// A client without references, which connects without TLS.
     fn default() -> Self {
-        Self::with_connector(Arc::new(Tcp))
+        Self::new(&Network::default())
     }
 }
 

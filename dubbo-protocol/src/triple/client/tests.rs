@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use dubbo_core::{
     call::Stub,
     codegen::Proto,
+    protocol::ProtocolError,
     request::Request,
     service::{CallKind, MethodDescriptor, ServiceDescriptor},
     status::{Code, Retry, Status},
@@ -18,10 +19,8 @@ use dubbo_test::peer::h2::{Frame, ServerConnection, kind};
 use parking_lot::Mutex;
 use tokio::{io::DuplexStream, sync::mpsc, time::Instant};
 
-use super::{
-    Client,
-    connect::{Connector, Transport},
-};
+use super::Client;
+use crate::net::{Connector, Stream};
 
 static GREETER: LazyLock<Arc<ServiceDescriptor>> = LazyLock::new(|| {
     let methods = vec![MethodDescriptor::new("Greet", CallKind::Unary)];
@@ -37,14 +36,18 @@ struct InMemory {
 
 #[async_trait]
 impl Connector for InMemory {
-    async fn connect(&self, _address: &str) -> io::Result<Box<dyn Transport>> {
+    fn prepare(&self) -> Result<bool, ProtocolError> {
+        Ok(false)
+    }
+
+    async fn connect(&self, _address: &str) -> io::Result<Stream> {
         self.attempts.lock().push(Instant::now());
         if *self.refuses.lock() {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let _ = self.accepted.send(theirs);
-        Ok(Box::new(ours))
+        Ok(Stream::Memory(ours))
     }
 }
 

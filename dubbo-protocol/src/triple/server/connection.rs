@@ -12,16 +12,14 @@ use std::{
 use dubbo_core::invocation::Peer;
 use hyper::{rt::Executor, server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::TcpStream,
     sync::watch,
 };
 use tokio_util::task::TaskTracker;
 
 use super::{budget::Budget, call::answer, catalog::Catalog};
-use crate::net::{Opened, Preface, open};
+use crate::net::{Accepted, Dialect};
 
 /// What the connections of a server share.
 #[derive(Clone)]
@@ -46,32 +44,21 @@ pub(super) enum End {
 }
 
 impl Connections {
-    /// Serves `stream` until either side ends it.
-    pub(super) async fn serve(mut self, stream: TcpStream) {
-        let peer = match prepare(&stream) {
-            Ok(peer) => Arc::new(peer),
-            Err(error) => {
-                tracing::debug!(%error, "a connection was gone before it was served");
-                return;
-            }
-        };
-        let opened = tokio::select! {
-            biased;
-            () = reached(&mut self.end, End::Drain) => return,
-            opened = open(stream) => opened,
-        };
-        match opened {
-            Ok(Opened::Http2(io)) => self.serve_http2(io, peer).await,
-            Ok(Opened::Http1(io)) => {
-                if let Err(error) = turn_away(io).await {
-                    tracing::debug!(%error, remote = %peer.remote, "an HTTP/1 caller hung up");
-                }
-            }
-            Err(error) => tracing::debug!(%error, remote = %peer.remote, "a connection is no use"),
+    /// Serves a connection until either side ends it.
+    pub(super) async fn serve(self, accepted: Accepted) {
+        let Accepted {
+            dialect,
+            stream,
+            peer,
+        } = accepted;
+        if dialect == Dialect::Http2 {
+            self.serve_http2(stream, Arc::new(peer)).await;
+        } else if let Err(error) = turn_away(stream).await {
+            tracing::debug!(%error, remote = %peer.remote, "an HTTP/1 caller hung up");
         }
     }
 
-    async fn serve_http2<T>(self, io: Preface<T>, peer: Arc<Peer>)
+    async fn serve_http2<T>(self, io: T, peer: Arc<Peer>)
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -170,17 +157,8 @@ fn settings(calls: Calls) -> http2::Builder<Calls> {
     builder
 }
 
-fn prepare(stream: &TcpStream) -> io::Result<Peer> {
-    stream.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new()
-        .with_time(IDLE)
-        .with_interval(Duration::from_secs(10));
-    SockRef::from(stream).set_tcp_keepalive(&keepalive)?;
-    Ok(Peer::new(stream.peer_addr()?, stream.local_addr()?))
-}
-
 /// Waits until the server has got as far as `end`, or is no more.
-pub(super) async fn reached(ends: &mut watch::Receiver<End>, end: End) {
+async fn reached(ends: &mut watch::Receiver<End>, end: End) {
     let _ = ends.wait_for(|now| *now >= end).await;
 }
 
@@ -203,8 +181,8 @@ const HTTP1_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
     \r\n\
     only HTTP/2 with prior knowledge is served here\n";
 
-/// When a silent peer is asked whether it is still there: its machine, and it itself. A process that hangs, and one that
-/// has sent no more than a preface, have a machine that answers.
+/// When a silent peer is asked whether it is still there. A process that hangs, and one that has sent no more than a
+/// preface, have a machine that answers when TCP asks.
 const IDLE: Duration = Duration::from_mins(1);
 /// How long it may take to answer, and to read what it has been sent.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -269,12 +247,9 @@ mod tests {
         near.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
             .await
             .expect("room");
-        let Ok(Opened::Http2(io)) = open(far).await else {
-            panic!("not taken for HTTP/2");
-        };
         let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
         let peer = Arc::new(Peer::new(somewhere, somewhere));
-        tokio::spawn(connections.serve_http2(io, peer));
+        tokio::spawn(connections.serve_http2(far, peer));
         (near, end, cut)
     }
 

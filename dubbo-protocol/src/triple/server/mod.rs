@@ -25,20 +25,26 @@ use dubbo_core::{
     service::ServiceDescriptor,
     url::Url,
 };
-use tokio::{net::TcpListener, sync::watch, time::Instant};
+use tokio::{sync::watch, time::Instant};
 use tokio_util::task::TaskTracker;
 
 use self::{
     catalog::{Catalog, Stage},
-    connection::{Connections, End, reached},
+    connection::{Connections, End},
     health::ServerHealth,
     routes::Route,
 };
-use crate::{generated::health::HealthServer, net::accept_until};
+use crate::{
+    generated::health::HealthServer,
+    net::{Dialect, Listening, Network},
+};
 
 /// The servers of one protocol value.
 #[derive(Default)]
-pub(super) struct Servers(tokio::sync::Mutex<State>);
+pub(super) struct Servers {
+    network: Network,
+    state: tokio::sync::Mutex<State>,
+}
 
 #[derive(Default)]
 struct State {
@@ -47,6 +53,14 @@ struct State {
 }
 
 impl Servers {
+    /// None yet, on ports of `network`.
+    pub(super) fn new(network: Network) -> Self {
+        Self {
+            network,
+            state: tokio::sync::Mutex::default(),
+        }
+    }
+
     /// Serves `invoker` at `url`, on a server that is there already or a new one.
     pub(super) async fn export(
         &self,
@@ -61,7 +75,7 @@ impl Servers {
         })?;
         let route = Arc::new(route);
         let port = url.port().unwrap_or(default_port);
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         if state.shut_down {
             return Err(ProtocolError::ShutDown);
         }
@@ -69,18 +83,19 @@ impl Servers {
         let at = if let Some(at) = known {
             at
         } else {
-            state.running.push(Server::start(url.host(), port).await?);
+            let server = Server::start(&self.network, url.host(), port).await?;
+            state.running.push(server);
             state.running.len() - 1
         };
         let server = &state.running[at];
         if !server.catalog.add(Arc::clone(&route)) {
             return Err(ProtocolError::Duplicate {
                 service: route.key.to_string(),
-                address: url.with_port(server.bound.port()).address(),
+                address: url.with_port(server.bound().port()).address(),
             });
         }
         Ok(Box::new(Exported {
-            url: url.with_port(server.bound.port()),
+            url: url.with_port(server.bound().port()),
             catalog: Arc::clone(&server.catalog),
             route,
         }))
@@ -88,7 +103,7 @@ impl Servers {
 
     /// Tells whoever watches the health of a service here to go elsewhere.
     pub(super) async fn announce_shutdown(&self) {
-        for server in &self.0.lock().await.running {
+        for server in &self.state.lock().await.running {
             server.catalog.advance(Stage::Leaving);
         }
     }
@@ -96,28 +111,34 @@ impl Servers {
     /// Lets the calls in flight finish until `deadline`.
     pub(super) async fn drain(&self, deadline: Instant) -> Drained {
         let running = {
-            let mut state = self.0.lock().await;
+            let mut state = self.state.lock().await;
             state.shut_down = true;
             std::mem::take(&mut state.running)
         };
-        for server in &running {
-            server.drain();
+        let mut draining = Vec::with_capacity(running.len());
+        for server in running {
+            draining.push(server.drain().await);
         }
         let mut drained = Drained::default();
-        for server in running {
+        for server in draining {
             drained.aborted += server.ended(deadline).await;
         }
         drained
     }
 }
 
-/// One listening socket and the connections from it. Dropping it ends them all.
+/// A share in a listening port and the connections from it. Dropping it ends them all.
 struct Server {
     /// The address as it was asked for, where the port may be 0.
     host: String,
     port: u16,
-    bound: SocketAddr,
+    listening: Listening,
     catalog: Arc<Catalog>,
+    served: Served,
+}
+
+/// The connections of a server. Dropping it ends them all.
+struct Served {
     end: watch::Sender<End>,
     connections: TaskTracker,
     calls: TaskTracker,
@@ -125,60 +146,58 @@ struct Server {
 }
 
 impl Server {
-    async fn start(host: &str, port: u16) -> Result<Self, ProtocolError> {
-        let bind = |source| ProtocolError::Bind {
-            address: Url::new("", host).with_port(port).address(),
-            source,
-        };
-        let listener = TcpListener::bind((host, port)).await.map_err(bind)?;
-        let bound = listener.local_addr().map_err(bind)?;
+    async fn start(network: &Network, host: &str, port: u16) -> Result<Self, ProtocolError> {
         let catalog = Arc::new(Catalog::new());
         let health = HealthServer::new(ServerHealth::of(&catalog));
         catalog.add(Arc::new(Route::built_in(health.into())));
-        let server = Self {
-            host: host.to_owned(),
-            port,
-            bound,
-            catalog,
+        let served = Served {
             end: watch::Sender::new(End::Open),
             connections: TaskTracker::new(),
             calls: TaskTracker::new(),
             cut: Arc::default(),
         };
-        server.listen(listener);
-        tracing::info!(address = %bound, "serving Triple");
-        Ok(server)
+        let shared = Connections {
+            catalog: Arc::clone(&catalog),
+            calls: served.calls.clone(),
+            end: served.end.subscribe(),
+            cut: Arc::clone(&served.cut),
+        };
+        let connections = served.connections.clone();
+        let listening = network
+            .listen(host, port, DIALECTS, move |accepted| {
+                connections.spawn(shared.clone().serve(accepted));
+            })
+            .await?;
+        tracing::info!(address = %listening.address(), "serving Triple");
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            listening,
+            catalog,
+            served,
+        })
     }
 
-    fn listen(&self, listener: TcpListener) {
-        let shared = Connections {
-            catalog: Arc::clone(&self.catalog),
-            calls: self.calls.clone(),
-            end: self.end.subscribe(),
-            cut: Arc::clone(&self.cut),
-        };
-        let mut end = self.end.subscribe();
-        let connections = self.connections.clone();
-        self.connections.spawn(async move {
-            let drain = reached(&mut end, End::Drain);
-            accept_until(listener, drain, |stream| {
-                connections.spawn(shared.clone().serve(stream));
-            })
-            .await;
-        });
+    fn bound(&self) -> SocketAddr {
+        self.listening.address()
     }
 
     fn is_at(&self, host: &str, port: u16) -> bool {
-        self.host == host && (self.port == port || self.bound.port() == port)
+        self.host == host && (self.port == port || self.bound().port() == port)
     }
 
-    fn drain(&self) {
+    /// Takes no more connections, and asks those that there are to end.
+    async fn drain(self) -> Served {
         self.catalog.advance(Stage::Draining);
-        self.end.send_replace(End::Drain);
-        self.connections.close();
-        self.calls.close();
+        self.served.end.send_replace(End::Drain);
+        self.listening.close().await;
+        self.served.connections.close();
+        self.served.calls.close();
+        self.served
     }
+}
 
+impl Served {
     /// Waits for the connections to end, and cuts those that are left at `deadline`: how many.
     async fn ended(self, deadline: Instant) -> usize {
         let done = async {
@@ -193,6 +212,9 @@ impl Server {
         self.cut.load(Ordering::Relaxed)
     }
 }
+
+/// HTTP/1 is told that it needs HTTP/2.
+const DIALECTS: &[Dialect] = &[Dialect::Http1, Dialect::Http2];
 
 struct Exported {
     url: Url,

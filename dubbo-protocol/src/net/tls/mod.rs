@@ -1,0 +1,178 @@
+//! TLS as `dubbo.tls_config` sets it (`docs/spec/config.md` §7). rustls is named here and in `net::stream`, nowhere else.
+//!
+//! A configuration is made from the files once, and every handshake asks for it anew: to load the files again would mean
+//! to replace what a [`ServerTls`] or [`ClientTls`] holds.
+
+mod explain;
+mod files;
+
+use std::{fmt, io, sync::Arc};
+
+use dubbo_core::{protocol::ProtocolError, tls::TlsFiles};
+use tokio::net::TcpStream;
+use tokio_rustls::{
+    TlsAcceptor, TlsConnector,
+    rustls::{
+        ClientConfig, ServerConfig,
+        crypto::{CryptoProvider, ring},
+        pki_types::ServerName,
+        server::WebPkiClientVerifier,
+    },
+};
+
+pub(super) use self::explain::explain;
+use super::{Dialect, Stream};
+
+/// How a port makes its connections secure.
+pub(super) struct ServerTls {
+    /// With the names of the dialects that peers negotiate, and without.
+    negotiating: Arc<ServerConfig>,
+    plain: Arc<ServerConfig>,
+}
+
+impl ServerTls {
+    /// Reads `files`, if they are to secure servers.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be used. The error names it and its key.
+    pub(super) fn load(files: &TlsFiles) -> Result<Option<Self>, ProtocolError> {
+        let Some((certificates, key)) = files::own_certificate(files)? else {
+            return Ok(None);
+        };
+        let provider = provider();
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| files::bad(files::KEY, files.key.as_deref(), error))?;
+        let builder = match files::authorities(files)? {
+            None => builder.with_no_client_auth(),
+            Some(authorities) => {
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(authorities.into(), provider);
+                let verifier = verifier
+                    .build()
+                    .map_err(|error| files::bad(files::CA, files.ca_cert.as_deref(), error))?;
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let plain = builder
+            .with_single_cert(certificates, key)
+            .map_err(|error| files::bad_pair(files, &error))?;
+        let mut negotiating = plain.clone();
+        negotiating.alpn_protocols = [Dialect::Http2, Dialect::Http1]
+            .into_iter()
+            .filter_map(Dialect::alpn)
+            .map(<[u8]>::to_vec)
+            .collect();
+        Ok(Some(Self {
+            negotiating: Arc::new(negotiating),
+            plain: Arc::new(plain),
+        }))
+    }
+
+    /// Shakes hands with a client; `negotiates` is whether it may choose a dialect in that. The caller bounds the time.
+    ///
+    /// # Errors
+    ///
+    /// In words that an operator understands.
+    pub(super) async fn accept(&self, io: TcpStream, negotiates: bool) -> io::Result<Stream> {
+        let config = if negotiates {
+            &self.negotiating
+        } else {
+            &self.plain
+        };
+        let accepted = TlsAcceptor::from(Arc::clone(config)).accept(io).await;
+        accepted
+            .map(|stream| Stream::Tls(Box::new(stream.into())))
+            .map_err(explain)
+    }
+}
+
+/// How a client makes its connections secure.
+pub(super) struct ClientTls {
+    connector: TlsConnector,
+    /// The name of every server, unless it is the host of its address.
+    server: Option<ServerName<'static>>,
+}
+
+impl ClientTls {
+    /// Reads `files`, if they are to secure clients, for one that speaks `dialect`.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be used, or the name of the server. The error names it and its key.
+    pub(super) fn load(files: &TlsFiles, dialect: Dialect) -> Result<Option<Self>, ProtocolError> {
+        let Some(authorities) = files::authorities(files)? else {
+            return Ok(None);
+        };
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| files::bad(files::CA, files.ca_cert.as_deref(), error))?
+            .with_root_certificates(authorities);
+        let mut config = match files::own_certificate(files)? {
+            None => builder.with_no_client_auth(),
+            Some((certificates, key)) => builder
+                .with_client_auth_cert(certificates, key)
+                .map_err(|error| files::bad_pair(files, &error))?,
+        };
+        config.alpn_protocols = dialect.alpn().map(<[u8]>::to_vec).into_iter().collect();
+        let server = files.server_name.as_deref().map(|name| {
+            ServerName::try_from(name.to_owned()).map_err(|_| ProtocolError::Setting {
+                setting: files::SERVER_NAME.to_owned(),
+                reason: format!("`{name}` is neither a DNS name nor an IP address"),
+            })
+        });
+        Ok(Some(Self {
+            connector: TlsConnector::from(Arc::new(config)),
+            server: server.transpose()?,
+        }))
+    }
+
+    /// Shakes hands with the server at `address`, a `host:port`. The caller bounds the time.
+    ///
+    /// # Errors
+    ///
+    /// In words that an operator understands.
+    pub(super) async fn connect(&self, address: &str, io: TcpStream) -> io::Result<Stream> {
+        let server = match &self.server {
+            Some(server) => server.clone(),
+            None => host(address)?,
+        };
+        let connected = self.connector.connect(server, io).await;
+        connected
+            .map(|stream| Stream::Tls(Box::new(stream.into())))
+            .map_err(explain)
+    }
+}
+
+/// Says nothing of the keys in it.
+impl fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerTls").finish_non_exhaustive()
+    }
+}
+
+/// Says nothing of the keys in it.
+impl fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientTls").finish_non_exhaustive()
+    }
+}
+
+/// The host of `address` as the name of a server.
+fn host(address: &str) -> io::Result<ServerName<'static>> {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    ServerName::try_from(host.to_owned()).map_err(|_| {
+        let text = format!(
+            "`{host}` cannot be the name in a certificate; set `{}`",
+            files::SERVER_NAME
+        );
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    })
+}
+
+/// Named each time, because a default of the process would be somebody else's choice.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
