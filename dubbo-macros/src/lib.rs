@@ -6,6 +6,7 @@ mod derive;
 mod java;
 mod mistakes;
 mod options;
+mod service;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, Path, parse_macro_input, parse_quote};
@@ -90,6 +91,14 @@ pub fn standalone_hessian(input: TokenStream) -> TokenStream {
 
 fn derive(input: DeriveInput, hessian: Path) -> TokenStream {
     derive::expand(input, hessian)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Makes a trait a service for Java: the trait, a server and a client, as for a service of a proto file.
+#[proc_macro_attribute]
+pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
+    service::expand(options.into(), item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -1,6 +1,7 @@
 //! Mistakes of whoever wrote the item: all of them are told at once, each where it is.
 
-use syn::Error;
+use proc_macro2::Span;
+use syn::{Error, spanned::Spanned};
 
 /// The mistakes found so far.
 #[derive(Debug, Default)]
@@ -29,7 +30,13 @@ impl Mistakes {
     }
 }
 
-/// What is wrong with `source`, a message for each mistake.
+/// Where `tokens` are, for mistakes that the compiler finds in what is written for them, with the names of the macro's own
+/// locals.
+pub(crate) fn at(tokens: &impl Spanned) -> Span {
+    tokens.span().resolved_at(Span::mixed_site())
+}
+
+/// A message for each mistake.
 #[cfg(test)]
 pub(crate) fn messages<T>(result: syn::Result<T>) -> Vec<String> {
     result

@@ -14,6 +14,12 @@ pub(crate) fn read(
     Ok(())
 }
 
+/// The option's name; empty when it is a longer path.
+pub(crate) fn name(meta: &ParseNestedMeta<'_>) -> String {
+    let ident = meta.path.get_ident();
+    ident.map(ToString::to_string).unwrap_or_default()
+}
+
 /// The error for an option that is none of `known`.
 pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &[&str]) -> syn::Error {
     let given = match meta.path.get_ident() {

@@ -4,9 +4,10 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote_spanned};
-use syn::{GenericParam, Generics, Path, Type, parse_quote, spanned::Spanned};
+use syn::{GenericParam, Generics, Path, Type, parse_quote};
 
 use super::parse::{Absent, Body, Class, Enum, Field, Struct};
+use crate::mistakes::at;
 
 /// The traits for `class`.
 pub(super) fn class(class: &Class) -> TokenStream {
@@ -351,9 +352,4 @@ fn mentions(tokens: TokenStream, ident: &Ident) -> bool {
 /// What derived code calls.
 fn support(hessian: &Path) -> Path {
     parse_quote!(#hessian::derive_support)
-}
-
-/// Where `tokens` are, for errors, with the names that the macro knows.
-fn at(tokens: &impl Spanned) -> Span {
-    tokens.span().resolved_at(Span::mixed_site())
 }

@@ -105,13 +105,17 @@ struct ClassOptions {
 impl ClassOptions {
     fn parse(input: &DeriveInput, hessian: Path, case: Case) -> syn::Result<Self> {
         let (mut path, mut class, mut rename_all) = (None, None, None);
-        options::read(&input.attrs, ATTRIBUTE, |meta| match name(meta).as_str() {
-            "class" => options::set(&mut class, meta, java::class_name(&options::string(meta)?)?),
-            "crate" => options::set(&mut path, meta, options::path(meta)?),
-            "rename_all" => {
-                options::set(&mut rename_all, meta, Case::parse(&options::string(meta)?)?)
+        options::read(&input.attrs, ATTRIBUTE, |meta| {
+            match options::name(meta).as_str() {
+                "class" => {
+                    options::set(&mut class, meta, java::class_name(&options::string(meta)?)?)
+                }
+                "crate" => options::set(&mut path, meta, options::path(meta)?),
+                "rename_all" => {
+                    options::set(&mut rename_all, meta, Case::parse(&options::string(meta)?)?)
+                }
+                _ => Err(options::unknown(meta, &["class", "crate", "rename_all"])),
             }
-            _ => Err(options::unknown(meta, &["class", "crate", "rename_all"])),
         })?;
         let missing = || {
             let text =
@@ -189,18 +193,20 @@ enum Role {
 impl FieldOptions {
     fn parse(field: &syn::Field) -> syn::Result<Self> {
         let (mut flatten, mut skip, mut rename, mut absent) = (None, None, None, None);
-        options::read(&field.attrs, ATTRIBUTE, |meta| match name(meta).as_str() {
-            "default" if meta.input.peek(syn::Token![=]) => {
-                options::set(&mut absent, meta, Absent::From(options::path(meta)?))
+        options::read(&field.attrs, ATTRIBUTE, |meta| {
+            match options::name(meta).as_str() {
+                "default" if meta.input.peek(syn::Token![=]) => {
+                    options::set(&mut absent, meta, Absent::From(options::path(meta)?))
+                }
+                "default" => options::set(&mut absent, meta, Absent::Default),
+                "flatten" => options::set(&mut flatten, meta, ()),
+                "rename" => options::set(&mut rename, meta, new_name(meta)?),
+                "skip" => options::set(&mut skip, meta, ()),
+                _ => Err(options::unknown(
+                    meta,
+                    &["default", "flatten", "rename", "skip"],
+                )),
             }
-            "default" => options::set(&mut absent, meta, Absent::Default),
-            "flatten" => options::set(&mut flatten, meta, ()),
-            "rename" => options::set(&mut rename, meta, new_name(meta)?),
-            "skip" => options::set(&mut skip, meta, ()),
-            _ => Err(options::unknown(
-                meta,
-                &["default", "flatten", "rename", "skip"],
-            )),
         })?;
         let mistake = |text| Err(Error::new(field.ident.span(), text));
         let role = match (flatten, skip, &rename) {
@@ -273,7 +279,7 @@ impl Enum {
 fn variant_options(variant: &Variant) -> syn::Result<(Option<String>, bool)> {
     let (mut rename, mut other) = (None, None);
     options::read(&variant.attrs, ATTRIBUTE, |meta| {
-        match name(meta).as_str() {
+        match options::name(meta).as_str() {
             "other" => options::set(&mut other, meta, ()),
             "rename" => options::set(&mut rename, meta, new_name(meta)?),
             "flatten" => Err(meta.error("a constant has no fields to flatten; only structs have")),
@@ -355,14 +361,6 @@ impl Case {
             Self::Snake => name.to_snake_case(),
         }
     }
-}
-
-/// The option's name; empty when it is a longer path.
-fn name(meta: &ParseNestedMeta<'_>) -> String {
-    meta.path
-        .get_ident()
-        .map(Ident::to_string)
-        .unwrap_or_default()
 }
 
 fn new_name(meta: &ParseNestedMeta<'_>) -> syn::Result<String> {
