@@ -204,9 +204,7 @@ impl Extensions {
                 .entry(TypeId::of::<T>())
                 .or_insert_with(|| Arc::new(T::default())),
         );
-        shared
-            .downcast()
-            .expect("invariant: a value is kept under its own type")
+        typed(shared)
     }
 
     /// Makes `value` the one that is shared, for plugins that ask from now on. Those that have asked keep what they got,
@@ -256,6 +254,12 @@ impl fmt::Debug for Extensions {
             .map(|(kind, entries)| (kind, entries.by_name.keys().collect::<Vec<_>>()));
         f.debug_map().entries(kinds).finish()
     }
+}
+
+fn typed<T: Send + Sync + 'static>(shared: Arc<dyn Any + Send + Sync>) -> Arc<T> {
+    shared
+        .downcast()
+        .expect("invariant: a value is kept under its own type")
 }
 
 /// A plugin that cannot be had.

@@ -1,6 +1,7 @@
 //! Test support: scripted peers and the suites that every plugin passes.
 //!
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
+//! - [`certificates`]: an authority and what it issues, as the files that TLS settings name.
 //! - [`suite`]: what every [`Protocol`](dubbo_core::protocol::Protocol) does, as tests.
 //! - [`alloc`]: how much a piece of code allocates.
 //!
@@ -13,6 +14,7 @@
 )]
 
 pub mod alloc;
+pub mod certificates;
 pub mod peer;
 pub mod suite;
 

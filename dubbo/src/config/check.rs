@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
@@ -29,6 +29,7 @@ pub(super) fn check(
         problems,
     };
     check.protocols();
+    check.tls();
     check.registries();
     check.provider();
     check.consumer();
@@ -51,9 +52,10 @@ impl Check<'_> {
             if name.eq_ignore_ascii_case(IN_PROCESS) {
                 continue;
             }
-            // What listens on any free port has one for all of its services.
-            let any = (port == 0).then(|| name.to_ascii_lowercase());
-            if let Some(other) = by_address.insert((any, protocol.ip.as_ref(), port), id) {
+            // Different protocols can share a port: what a connection speaks tells them apart.
+            let name = self.extensions.canonical::<dyn Protocol>(name).unwrap_or(name);
+            let name = name.to_ascii_lowercase();
+            if let Some(other) = by_address.insert((name, protocol.ip.as_ref(), port), id) {
                 let port = match port {
                     0 => "any free port".to_owned(),
                     port => format!("port {port}"),
@@ -61,6 +63,31 @@ impl Check<'_> {
                 let message = format!("listens on {port}, as `dubbo.protocols.{other}` does");
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
+        }
+    }
+
+    fn tls(&mut self) {
+        let files = self.config.tls_config.files();
+        let path = |key: &str| format!("dubbo.tls_config.{key}");
+        let text = |file: &Option<PathBuf>| file.as_ref().map(|file| file.display().to_string());
+        match (text(&files.cert), text(&files.key)) {
+            (Some(cert), None) => {
+                let message = "needs its private key: set `tls-key-file` too";
+                self.error(ProblemKind::Missing, &path("tls-cert-file"), &cert, message);
+            }
+            (None, Some(key)) => {
+                let message = "needs the certificate that it is the key of: set `tls-cert-file` too";
+                self.error(ProblemKind::Missing, &path("tls-key-file"), &key, message);
+            }
+            _ => {}
+        }
+        if let Some(name) = &files.server_name
+            && !files.secures_clients()
+        {
+            let message = "has no effect: clients use TLS only with a `ca-cert-file`";
+            let path = path("tls-server-name");
+            let problem = self.problem(ProblemKind::NoEffect, &path, name, message);
+            self.problems.warn(problem);
         }
     }
 

@@ -51,7 +51,8 @@ pub use self::{
     model::{
         ApplicationConfig, Config, ConsumerConfig, Layered, LogFormat, LogLevel, LoggerConfig,
         MethodConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
-        RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TripleConfig,
+        RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig,
+        TripleConfig,
     },
 };
 

@@ -22,7 +22,7 @@ use crate::{
     config::{
         ApplicationConfig, Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions,
         Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig, ProviderConfig,
-        RegistryConfig, Served, ServiceConfig, ShutdownConfig, defaults,
+        RegistryConfig, Served, ServiceConfig, ShutdownConfig, TlsConfig, defaults,
     },
     error::Error,
     logging,
@@ -103,6 +103,12 @@ impl InstanceBuilder {
         self
     }
 
+    /// Sets the certificates of the program, and those that it trusts.
+    pub fn tls(mut self, options: TlsConfig) -> Self {
+        self.code.tls_config = options;
+        self
+    }
+
     /// Sets what is logged, from [`build`](Self::build) on and for the whole process. Without it and without a `logger`
     /// section, logging is left to the program; so it is when the program has set up `tracing` by itself. When nobody has
     /// set up anything, what is doubtful in the configuration is still told, on standard error.
@@ -165,6 +171,7 @@ impl InstanceBuilder {
         logging::warn(&loaded.warnings);
 
         let config = loaded.config;
+        extensions.share(config.tls_config.files());
         let protocols = create_protocols(&extensions)?;
         let registries = registries::create(&config, &extensions)?;
         Ok(Instance(Arc::new(Inner {

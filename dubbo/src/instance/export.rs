@@ -75,6 +75,11 @@ impl Inner {
         let service = service.clone().with_interface(interface);
         let descriptor = Arc::clone(service.descriptor());
         let url = provider_url(&self.config.application, config, protocol, &descriptor);
+        let url = if self.is_secure(&url)? {
+            url.with_param("ssl-enabled", "true")
+        } else {
+            url
+        };
 
         let names = filters::names(config.filter.as_deref(), filters::PROVIDER, false);
         let mut chain = filters::create(&self.extensions, &names, &url)?;
@@ -94,6 +99,12 @@ impl Inner {
             return Err(ENDED_MEANWHILE);
         }
         Ok(bound)
+    }
+
+    /// Whether who calls the service at `url` has to use TLS.
+    fn is_secure(&self, url: &Url) -> Result<bool, Error> {
+        let within = self.extensions.canonical::<dyn Protocol>(url.protocol())? == INJVM;
+        Ok(!within && self.config.tls_config.files().secures_servers())
     }
 
     async fn register(

@@ -9,6 +9,7 @@ mod registry;
 mod secret;
 mod settings;
 mod shutdown;
+mod tls;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub use self::{
     secret::Secret,
     settings::Layered,
     shutdown::ShutdownConfig,
+    tls::TlsConfig,
 };
 
 settings! {
@@ -62,6 +64,8 @@ settings! {
         shutdown: ShutdownConfig,
         /// `logger`: what is logged, and how.
         logger: LoggerConfig,
+        /// `tls_config`: the certificates of this program, and those that it trusts.
+        tls_config: TlsConfig,
         /// `custom`: settings of the program itself, of any shape. Nothing here reads them; placeholders can name them.
         custom: Option<Node>,
         /// `strict`, by default true: whether an unknown key and a placeholder without a value are errors. If false they
@@ -79,7 +83,6 @@ impl Config {
             "router",
             "metrics",
             "otel",
-            "tls_config",
         ] {
             s.unsupported(key);
         }
@@ -100,6 +103,7 @@ impl Config {
             consumer: s.section("consumer", ConsumerConfig::read),
             shutdown: s.section("shutdown", ShutdownConfig::read),
             logger: s.section("logger", LoggerConfig::read),
+            tls_config: s.section("tls_config", TlsConfig::read),
             custom: s.node("custom").map(std::borrow::Cow::into_owned),
             strict: s.bool("strict"),
         }

@@ -54,6 +54,13 @@ fn every_key_sets_what_its_builder_method_sets() {
                 .level(LogLevel::Warn)
                 .format(LogFormat::Json),
         )
+        .tls_config(
+            TlsConfig::new()
+                .ca_cert_file("ca.pem")
+                .tls_cert_file("s.pem")
+                .tls_key_file("s.key")
+                .tls_server_name("orders.internal"),
+        )
         .strict(true);
     assert_eq!(config(EVERY_KEY), want);
 }
@@ -225,6 +232,7 @@ dubbo:
     offline-request-window-timeout: 2s
     internal-signal: false
   logger: {level: WARN, format: json, appender: console}
+  tls-config: {ca-cert-file: ca.pem, tls-cert-file: s.pem, tls-key-file: s.key, tls-server-name: orders.internal}
   strict: true
 ";
 

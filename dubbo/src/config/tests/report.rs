@@ -22,7 +22,6 @@ t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: the load ba
 t.yaml:25:3: dubbo.metrics: not supported yet
 t.yaml:26:3: dubbo.otel: not supported yet
 t.yaml:27:27: dubbo.logger.appender: `file` is not supported yet; `console` is
-t.yaml:29:3: dubbo.tls_config: not supported yet
 warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
 ";
     assert_eq!(report(include_str!("sample.yaml")), want.trim_start());
@@ -70,6 +69,20 @@ fn what_contradicts_itself_is_refused() {
             "protocols: {a: {}, b: {port: 50051}, c: {port: 0}, d: {port: -1}, e: {port: 0, ip: 127.0.0.1}}",
             "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does\n\
              t.yaml:2:54: dubbo.protocols.d: listens on any free port, as `dubbo.protocols.c` does",
+        ),
+        (
+            // The same protocol in another case.
+            "protocols: {a: {}, b: {name: TRI, port: 50051}}",
+            "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
+        ),
+        (
+            "tls_config: {tls-cert-file: c.pem}",
+            "t.yaml:2:31: dubbo.tls_config.tls-cert-file: needs its private key: set `tls-key-file` too",
+        ),
+        (
+            "tls_config: {tls-key-file: c.key, tls-server-name: h}",
+            "t.yaml:2:30: dubbo.tls_config.tls-key-file: needs the certificate that it is the key of: set `tls-cert-file` too\n\
+             warning: t.yaml:2:54: dubbo.tls_config.tls-server-name: has no effect: clients use TLS only with a `ca-cert-file`",
         ),
         (
             "registries: {a: {protocol: memory, namespace: x}, b: {protocol: Memory, namespace: x}, \
