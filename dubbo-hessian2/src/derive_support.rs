@@ -1,6 +1,6 @@
 //! What `#[derive(Hessian)]` calls. Not a public interface: it changes with `dubbo-macros`, and no other code should use it.
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Shape, ToHessian};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Shape};
 
 /// A class with fields: what a subclass can take them from.
 #[diagnostic::on_unimplemented(
@@ -58,14 +58,17 @@ pub fn read<T: ReadObject>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> 
 pub fn field<T: FromHessian>(
     decoder: &mut Decoder<'_>,
     class: &'static str,
-    field: &'static str,
-) -> Result<T, DecodeError> {
-    T::decode(decoder).map_err(|error| error.in_field(class, field))
+    name: &'static str,
+) -> Result<Option<T>, DecodeError> {
+    match T::decode(decoder) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => Err(error.in_field(class, name)),
+    }
 }
 
-/// Reads the value of a field for which null means that it is missing.
+/// Reads the value of a field for which null means the same as that it is missing.
 #[inline]
-pub fn nullable<T: FromHessian>(
+pub fn nullable_field<T: FromHessian>(
     decoder: &mut Decoder<'_>,
     class: &'static str,
     name: &'static str,
@@ -73,7 +76,7 @@ pub fn nullable<T: FromHessian>(
     if decoder.null()? {
         return Ok(None);
     }
-    field(decoder, class, name).map(Some)
+    field(decoder, class, name)
 }
 
 /// The value of a field that is missing.

@@ -1,11 +1,14 @@
 //! What Java allows as names.
 
-use syn::LitStr;
+use syn::{LitStr, meta::ParseNestedMeta};
+
+use crate::options;
 
 /// The full name of a class or an interface: `com.example.User`, `com.example.Outer$Inner`.
 ///
 /// Peers in other languages have more letters than Java in what they call a class; what no peer can have is refused.
-pub(crate) fn class_name(text: &LitStr) -> syn::Result<String> {
+pub(crate) fn class_name(meta: &ParseNestedMeta<'_>) -> syn::Result<String> {
+    let text = options::string(meta)?;
     let name = text.value();
     let never = |c: char| c.is_whitespace() || c.is_control() || "<>[];:/,".contains(c);
     if !name.contains(never) && name.split('.').all(|part| !part.is_empty()) {
@@ -18,7 +21,8 @@ pub(crate) fn class_name(text: &LitStr) -> syn::Result<String> {
 }
 
 /// The name of a method.
-pub(crate) fn identifier(text: &LitStr) -> syn::Result<String> {
+pub(crate) fn identifier(meta: &ParseNestedMeta<'_>) -> syn::Result<String> {
+    let text = options::string(meta)?;
     let name = text.value();
     if is_identifier(&name) {
         return Ok(name);

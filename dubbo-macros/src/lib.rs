@@ -2,6 +2,7 @@
 //!
 //! Nothing else belongs to what they promise: the code that they write is theirs to change.
 
+mod code;
 mod derive;
 mod java;
 mod mistakes;

@@ -1,7 +1,6 @@
 //! Mistakes of whoever wrote the item: all of them are told at once, each where it is.
 
-use proc_macro2::Span;
-use syn::{Error, spanned::Spanned};
+use syn::Error;
 
 /// The mistakes found so far.
 #[derive(Debug, Default)]
@@ -28,12 +27,6 @@ impl Mistakes {
             None => Ok(value),
         }
     }
-}
-
-/// Where `tokens` are, for mistakes that the compiler finds in what is written for them, with the names of the macro's own
-/// locals.
-pub(crate) fn at(tokens: &impl Spanned) -> Span {
-    tokens.span().resolved_at(Span::mixed_site())
 }
 
 /// A message for each mistake.

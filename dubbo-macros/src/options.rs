@@ -22,17 +22,17 @@ pub(crate) fn name(meta: &ParseNestedMeta<'_>) -> String {
 
 /// The error for an option that is none of `known`.
 pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &[&str]) -> syn::Error {
-    let given = match meta.path.get_ident() {
-        Some(ident) => ident.to_string(),
-        None => return meta.error(format!("expected {}", listed(known))),
-    };
-    meta.error(match closest(&given, known) {
-        Some(meant) => format!("there is no option `{given}`; did you mean `{meant}`?"),
-        None => format!(
-            "there is no option `{given}` here; expected {}",
-            listed(known)
-        ),
-    })
+    let given = name(meta);
+    let meant = meant(&given, known);
+    meta.error(format!("there is no option `{given}` here; {meant}"))
+}
+
+/// What to write instead of `given`: the one of `known` that is close to it, or one of them all.
+pub(crate) fn meant(given: &str, known: &[&str]) -> String {
+    match closest(given, known) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("expected one of `{}`", known.join("`, `")),
+    }
 }
 
 /// Sets an option that may be given once.
@@ -59,21 +59,10 @@ pub(crate) fn path(meta: &ParseNestedMeta<'_>) -> syn::Result<Path> {
         .map_err(|_| syn::Error::new(text.span(), "expected a path, such as \"::dubbo\""))
 }
 
-/// The one of `known` that was probably meant by `given`.
-pub(crate) fn closest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
+fn closest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|word| (distance(given, word), *word));
     let (distance, word) = near.min()?;
     (distance <= 1 + word.len() / 4).then_some(word)
-}
-
-/// `` `a`, `b` or `c` ``
-pub(crate) fn listed(words: &[&str]) -> String {
-    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
-    match quoted.as_slice() {
-        [] => "nothing".to_owned(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
-    }
 }
 
 /// How many letters must be added, left out or replaced to turn one word into the other, whatever their case.
@@ -101,8 +90,8 @@ mod tests {
         let known = ["default", "flatten", "rename", "skip"];
         for (given, meant) in [
             ("renam", Some("rename")),
-            ("reanme", None),
             ("renames", Some("rename")),
+            ("reanme", Some("rename")),
             ("Skip", Some("skip")),
             ("skipp", Some("skip")),
             ("defautl", Some("default")),

@@ -1,70 +1,59 @@
 //! The code for a class.
-//!
-//! It stands among the items of others, so every path is absolute, and locals have spans of the macro.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::{GenericParam, Generics, Path, Type, parse_quote};
 
 use super::parse::{Absent, Body, Class, Enum, Field, Struct};
-use crate::mistakes::at;
+use crate::code::{at, code};
 
 /// The traits for `class`.
 pub(super) fn class(class: &Class) -> TokenStream {
-    let traits = match &class.body {
-        Body::Enum(body) => enumeration(class, body),
-        Body::Struct(body) => structure(class, body),
-    };
-    let java_type = java_type(class);
-    quote_spanned! {Span::mixed_site()=>
-        const _: () = {
-            #traits
-            #java_type
-        };
-    }
-}
-
-fn java_type(class: &Class) -> TokenStream {
     let Class {
         hessian,
         ident,
         name,
         ..
     } = class;
+    let support = parse_quote!(#hessian::derive_support);
+    let traits = match &class.body {
+        Body::Enum(body) => enumeration(class, body, &support),
+        Body::Struct(body) => structure(class, body, &support),
+    };
     let (impl_generics, ty_generics, where_clause) = class.generics.split_for_impl();
-    quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #impl_generics #hessian::JavaType for #ident #ty_generics #where_clause {
-            fn java_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
-                ::std::borrow::Cow::Borrowed(#name)
+    code! {
+        const _: () = {
+            #traits
+
+            #[automatically_derived]
+            impl #impl_generics #hessian::JavaType for #ident #ty_generics #where_clause {
+                fn java_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+                    ::std::borrow::Cow::Borrowed(#name)
+                }
             }
-        }
+        };
     }
 }
 
-fn structure(class: &Class, body: &Struct) -> TokenStream {
-    let (hessian, ident) = (&class.hessian, &class.ident);
-    let support = support(hessian);
-    let shape = shape(class, body);
-    let known = generics(class, body, None, &parse_quote!(#support::Object));
-    let (known_impl, ty_generics, known_where) = known.split_for_impl();
-
-    let to = parse_quote!(#hessian::ToHessian);
-    let writable = generics(class, body, Some(&to), &parse_quote!(#support::WriteObject));
-    let (write_impl, _, write_where) = writable.split_for_impl();
-    let write = write(class, body);
-
-    let from = parse_quote!(#hessian::FromHessian);
-    let readable = generics(
-        class,
-        body,
-        Some(&from),
-        &parse_quote!(#support::ReadObject),
+fn structure(class: &Class, body: &Struct, support: &Path) -> TokenStream {
+    let Class { hessian, ident, .. } = class;
+    let bounds = |own: Option<Path>, superclass| generics(class, body, own.as_ref(), &superclass);
+    let known = bounds(None, parse_quote!(#support::Object));
+    let writable = bounds(
+        Some(parse_quote!(#hessian::ToHessian)),
+        parse_quote!(#support::WriteObject),
     );
+    let readable = bounds(
+        Some(parse_quote!(#hessian::FromHessian)),
+        parse_quote!(#support::ReadObject),
+    );
+    let (known_impl, ty_generics, known_where) = known.split_for_impl();
+    let (write_impl, _, write_where) = writable.split_for_impl();
     let (read_impl, _, read_where) = readable.split_for_impl();
-    let read = read(class, body);
-
-    quote_spanned! {Span::mixed_site()=>
+    let shape = shape(class, body, support);
+    let write = write(class, body, support);
+    let read = read(class, body, support);
+    code! {
         #[automatically_derived]
         impl #known_impl #support::Object for #ident #ty_generics #known_where {
             const SHAPE: &'static #hessian::Shape = #shape;
@@ -117,42 +106,27 @@ fn structure(class: &Class, body: &Struct) -> TokenStream {
     }
 }
 
-/// The shape: a static, which is found by its address, unless it takes the names of a superclass with parameters.
-fn shape(class: &Class, body: &Struct) -> TokenStream {
-    let (hessian, name) = (&class.hessian, &class.name);
-    let support = support(hessian);
+/// The shape: a static, which is found by its address, unless it has the names of a superclass with parameters.
+fn shape(class: &Class, body: &Struct, support: &Path) -> TokenStream {
+    let Class { hessian, name, .. } = class;
     let names = body.fields.iter().map(|field| &field.name);
-    let own = quote_spanned!(Span::mixed_site()=> [#(#names),*]);
-    let fields = match &body.inherited {
-        None => quote_spanned!(Span::mixed_site()=> &#own),
-        Some((_, ty)) => {
-            let twice = format!("`{name}` has two fields of one name, one of them inherited");
-            quote_spanned! {Span::mixed_site()=>
-                const {
-                    &#support::Names::join(<#ty as #support::Object>::SHAPE.fields, &#own, #twice)
-                }
-                .as_slice()
-            }
-        }
-    };
-    let shape = quote_spanned! {Span::mixed_site()=>
-        #hessian::Shape { class: #name, fields: #fields }
-    };
+    let own = code!(&[#(#names),*]);
+    let fields = body.inherited.as_ref().map(|(_, ty)| {
+        let twice = format!("`{name}` has two fields of one name, one of them inherited");
+        let inherited = quote_spanned!(at(ty)=> <#ty as #support::Object>::SHAPE.fields);
+        code!(const { &#support::Names::join(#inherited, #own, #twice) }.as_slice())
+    });
+    let fields = fields.unwrap_or(own);
+    let shape = code!(#hessian::Shape { class: #name, fields: #fields });
     if body.inherited.is_some() && !class.generics.params.is_empty() {
-        quote_spanned!(Span::mixed_site()=> &#shape)
+        code!(&#shape)
     } else {
-        quote_spanned! {Span::mixed_site()=>
-            {
-                static SHAPE: #hessian::Shape = #shape;
-                &SHAPE
-            }
-        }
+        code!({ static SHAPE: #hessian::Shape = #shape; &SHAPE })
     }
 }
 
-fn write(class: &Class, body: &Struct) -> TokenStream {
+fn write(class: &Class, body: &Struct, support: &Path) -> TokenStream {
     let hessian = &class.hessian;
-    let support = support(hessian);
     let inherited = body.inherited.iter().map(|(ident, ty)| {
         quote_spanned! {at(ty)=>
             <#ty as #support::WriteObject>::write_fields(&self.#ident, encoder)?;
@@ -166,43 +140,25 @@ fn write(class: &Class, body: &Struct) -> TokenStream {
     inherited.chain(own).collect()
 }
 
-/// Reads the fields from `first` on, in an object of `shape`, and leaves the `others` to whose they are.
-fn read(class: &Class, body: &Struct) -> TokenStream {
+/// Reads the fields from `first` on, in an object of `shape`, and leaves the rest to `others`.
+fn read(class: &Class, body: &Struct, support: &Path) -> TokenStream {
     let hessian = &class.hessian;
-    let support = support(hessian);
-    let slots: Vec<_> = (0..body.fields.len())
-        .map(|index| format_ident!("field_{index}", span = Span::mixed_site()))
-        .collect();
+    let slot = |index| format_ident!("field_{index}", span = Span::mixed_site());
+    let slots: Vec<_> = (0..body.fields.len()).map(slot).collect();
     let types = body.fields.iter().map(|field| &field.ty);
-    let arms = body.fields.iter().zip(&slots).enumerate();
-    let arms = arms.map(
-        |(
-            index,
-            (
-                Field {
-                    ty, name, absent, ..
-                },
-                slot,
-            ),
-        )| {
-            let index = Literal::usize_unsuffixed(index);
-            match absent {
-                Absent::Null => quote_spanned! {at(ty)=>
-                    #index => #slot = ::core::option::Option::Some(
-                        #support::field::<#ty>(decoder, shape.class, #name)?
-                    ),
-                },
-                Absent::Default | Absent::From(_) => quote_spanned! {at(ty)=>
-                    #index => #slot = #support::nullable::<#ty>(decoder, shape.class, #name)?,
-                },
-            }
-        },
-    );
+    let arms = body.fields.iter().enumerate().map(|(index, field)| {
+        let (slot, ty, name) = (&slots[index], &field.ty, &field.name);
+        let index = Literal::usize_unsuffixed(index);
+        let function = match field.absent {
+            Absent::Null => code!(field),
+            Absent::Default | Absent::From(_) => code!(nullable_field),
+        };
+        quote_spanned! {at(ty)=>
+            #index => #slot = #support::#function::<#ty>(decoder, shape.class, #name)?,
+        }
+    });
     let (start, object) = match &body.inherited {
-        None => (
-            quote_spanned!(Span::mixed_site()=> first),
-            quote_spanned!(Span::mixed_site()=> decoder.read_struct(shape, own)?;),
-        ),
+        None => (code!(first), code!(decoder.read_struct(shape, own)?;)),
         Some((_, ty)) => (
             quote_spanned!(at(ty)=> first + <#ty as #support::Object>::SHAPE.fields.len()),
             quote_spanned! {at(ty)=>
@@ -213,21 +169,30 @@ fn read(class: &Class, body: &Struct) -> TokenStream {
     let inherited = body
         .inherited
         .iter()
-        .map(|(ident, _)| quote_spanned!(Span::mixed_site()=> #ident: inherited,));
+        .map(|(ident, _)| code!(#ident: inherited));
     let own = body.fields.iter().zip(&slots).map(|(field, slot)| {
-        let (ident, value) = (&field.ident, absent(&support, field));
-        quote_spanned! {Span::mixed_site()=>
+        let Field {
+            ident, ty, name, ..
+        } = field;
+        let absent = match &field.absent {
+            Absent::Null => quote_spanned! {at(ty)=>
+                #support::absent::<#ty>(shape.class, #name)?
+            },
+            absent => default(ty, absent),
+        };
+        code! {
             #ident: match #slot {
                 ::core::option::Option::Some(value) => value,
-                ::core::option::Option::None => #value,
-            },
+                ::core::option::Option::None => #absent,
+            }
         }
     });
     let skipped = body.skipped.iter().map(|(ident, ty, absent)| {
         let value = default(ty, absent);
-        quote_spanned!(Span::mixed_site()=> #ident: #value,)
+        code!(#ident: #value)
     });
-    quote_spanned! {Span::mixed_site()=>
+    let values = inherited.chain(own).chain(skipped);
+    code! {
         #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
         let start = #start;
         let own = |decoder: &mut #hessian::Decoder<'decoder>, index: ::core::primitive::usize| {
@@ -238,18 +203,7 @@ fn read(class: &Class, body: &Struct) -> TokenStream {
             ::core::result::Result::Ok(())
         };
         #object
-        ::core::result::Result::Ok(Self { #(#inherited)* #(#own)* #(#skipped)* })
-    }
-}
-
-/// The value of a field that is null or missing.
-fn absent(support: &Path, field: &Field) -> TokenStream {
-    let Field {
-        ty, name, absent, ..
-    } = field;
-    match absent {
-        Absent::Null => quote_spanned! {at(ty)=> #support::absent::<#ty>(shape.class, #name)? },
-        Absent::Default | Absent::From(_) => default(ty, absent),
+        ::core::result::Result::Ok(Self { #(#values),* })
     }
 }
 
@@ -262,31 +216,29 @@ fn default(ty: &Type, absent: &Absent) -> TokenStream {
     }
 }
 
-fn enumeration(class: &Class, body: &Enum) -> TokenStream {
+fn enumeration(class: &Class, body: &Enum, support: &Path) -> TokenStream {
     let Class {
         hessian,
         ident,
         name,
         ..
     } = class;
-    let support = support(hessian);
     let (impl_generics, ty_generics, where_clause) = class.generics.split_for_impl();
     let (variants, names): (Vec<_>, Vec<_>) = body.constants.iter().cloned().unzip();
-    let write_other = body.other.iter().map(|other| {
-        quote_spanned! {Span::mixed_site()=>
-            Self::#other(name) => ::core::convert::AsRef::<::core::primitive::str>::as_ref(name),
-        }
-    });
-    let read_other = if let Some(other) = &body.other {
-        quote_spanned! {Span::mixed_site()=>
-            ::core::result::Result::Ok(Self::#other(::core::convert::From::from(name)))
-        }
-    } else {
-        quote_spanned! {Span::mixed_site()=>
-            ::core::result::Result::Err(#support::unknown_constant(#name, name, &[#(#names),*]))
-        }
-    };
-    quote_spanned! {Span::mixed_site()=>
+    let (write_other, read_other) = body
+        .other
+        .as_ref()
+        .map(|other| {
+            let name = code!(::core::convert::AsRef::<::core::primitive::str>::as_ref(
+                name
+            ));
+            (
+                code!(Self::#other(name) => #name,),
+                code!(name => Self::#other(::core::convert::From::from(name)),),
+            )
+        })
+        .unwrap_or_default();
+    code! {
         #[automatically_derived]
         impl #impl_generics #hessian::ToHessian for #ident #ty_generics #where_clause {
             fn encode(
@@ -297,7 +249,7 @@ fn enumeration(class: &Class, body: &Enum) -> TokenStream {
                 encoder.begin_object(&SHAPE);
                 encoder.str(match self {
                     #(Self::#variants => #names,)*
-                    #(#write_other)*
+                    #write_other
                 });
                 ::core::result::Result::Ok(())
             }
@@ -308,16 +260,21 @@ fn enumeration(class: &Class, body: &Enum) -> TokenStream {
             fn decode(
                 decoder: &mut #hessian::Decoder<'_>,
             ) -> ::core::result::Result<Self, #hessian::DecodeError> {
-                match &*decoder.read_enum()? {
-                    #(#names => ::core::result::Result::Ok(Self::#variants),)*
-                    name => #read_other,
-                }
+                let name = decoder.read_enum()?;
+                ::core::result::Result::Ok(match &*name {
+                    #(#names => Self::#variants,)*
+                    #read_other
+                    #[allow(unreachable_patterns)]
+                    name => return ::core::result::Result::Err(
+                        #support::unknown_constant(#name, name, &[#(#names),*])
+                    ),
+                })
             }
         }
     }
 }
 
-/// The parameters of the type: one in a field is bound by `own`, one that is the superclass itself by `inherited`.
+/// The parameters of the type: one in a field is bound by `own`, one that is itself the superclass by `inherited`.
 fn generics(class: &Class, body: &Struct, own: Option<&Path>, inherited: &Path) -> Generics {
     let mut generics = class.generics.clone();
     let superclass = body.inherited.as_ref().map(|(_, ty)| ty);
@@ -325,18 +282,20 @@ fn generics(class: &Class, body: &Struct, own: Option<&Path>, inherited: &Path) 
         let GenericParam::Type(parameter) = parameter else {
             continue;
         };
+        let ident = &parameter.ident;
         let is_superclass =
-            |ty: &&Type| matches!(ty, Type::Path(path) if path.path.is_ident(&parameter.ident));
-        let fields = body.fields.iter().map(|field| &field.ty);
-        let types = fields.chain(superclass.filter(|ty| !is_superclass(ty)));
-        let in_fields = { types }.any(|ty| mentions(ty.to_token_stream(), &parameter.ident));
-        let bound_by_superclass = superclass.is_some_and(|ty| is_superclass(&ty));
-        if bound_by_superclass {
-            parameter.bounds.push(parse_quote!(#inherited));
-        }
-        if let (Some(own), true) = (own, in_fields) {
-            parameter.bounds.push(parse_quote!(#own));
-        }
+            superclass.is_some_and(|ty| matches!(ty, Type::Path(ty) if ty.path.is_ident(ident)));
+        let superclass = superclass.filter(|_| !is_superclass);
+        let mut types = body.fields.iter().map(|field| &field.ty).chain(superclass);
+        let in_fields = types.any(|ty| mentions(ty.to_token_stream(), ident));
+        let bounds = [
+            own.filter(|_| in_fields),
+            is_superclass.then_some(inherited),
+        ];
+        let bounds = bounds.into_iter().flatten();
+        parameter
+            .bounds
+            .extend(bounds.map(|path| -> syn::TypeParamBound { parse_quote!(#path) }));
     }
     generics
 }
@@ -347,9 +306,4 @@ fn mentions(tokens: TokenStream, ident: &Ident) -> bool {
         TokenTree::Ident(other) => other == *ident,
         TokenTree::Literal(_) | TokenTree::Punct(_) => false,
     })
-}
-
-/// What derived code calls.
-fn support(hessian: &Path) -> Path {
-    parse_quote!(#hessian::derive_support)
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use heck::{ToLowerCamelCase, ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::Ident;
 use syn::{
-    Data, DeriveInput, Error, Fields, Generics, LitStr, Path, Type, Variant, ext::IdentExt,
-    meta::ParseNestedMeta, spanned::Spanned,
+    Data, DeriveInput, Error, Fields, Generics, Path, Token, Type, Variant, ext::IdentExt,
+    meta::ParseNestedMeta, punctuated::Punctuated, spanned::Spanned,
 };
 
 use crate::{java, mistakes::Mistakes, options};
@@ -60,72 +60,44 @@ pub(super) struct Enum {
 
 impl Class {
     pub(super) fn parse(input: DeriveInput, hessian: Path) -> syn::Result<Self> {
-        let mut mistakes = Mistakes::default();
-        let fields_case = match &input.data {
-            Data::Struct(_) | Data::Union(_) => Case::Camel,
-            Data::Enum(_) => Case::ScreamingSnake,
-        };
-        let options = mistakes.take(ClassOptions::parse(&input, hessian, fields_case));
-        let case = options.as_ref().map_or(fields_case, |options| options.case);
-        let body = match &input.data {
-            Data::Struct(data) => mistakes
-                .take(Struct::parse(&data.fields, case))
-                .map(|body| Body::Struct(Box::new(body))),
-            Data::Enum(data) => {
-                let variants = data.variants.iter();
-                mistakes
-                    .take(Enum::parse(&input.ident, variants, case))
-                    .map(Body::Enum)
+        let (mut path, mut name, mut case) = (None, None, None);
+        options::read(&input.attrs, ATTRIBUTE, |meta| {
+            match options::name(meta).as_str() {
+                "class" => options::set(&mut name, meta, java::class_name(meta)?),
+                "crate" => options::set(&mut path, meta, options::path(meta)?),
+                "rename_all" => options::set(&mut case, meta, Case::parse(meta)?),
+                _ => Err(options::unknown(meta, &["class", "crate", "rename_all"])),
             }
+        })?;
+        let mut mistakes = Mistakes::default();
+        let body = match &input.data {
+            Data::Enum(data) => mistakes
+                .take(Enum::parse(
+                    &data.variants,
+                    case.unwrap_or(Case::ScreamingSnake),
+                ))
+                .map(Body::Enum),
+            Data::Struct(data) => mistakes
+                .take(Struct::parse(&data.fields, case.unwrap_or(Case::Camel)))
+                .map(|body| Body::Struct(Box::new(body))),
             Data::Union(data) => {
-                let text = "`Hessian` cannot be derived for a union: a class has all of its fields";
+                let text = "a union cannot be a class, which has all of its fields";
                 mistakes.add(Error::new(data.union_token.span(), text));
                 None
             }
         };
-        let parsed = mistakes.or(options.zip(body))?;
-        let (options, body) = parsed.expect("invariant: what is not there is a mistake");
-        Ok(Self {
-            hessian: options.hessian,
-            ident: input.ident,
-            generics: input.generics,
-            name: options.class,
-            body,
-        })
-    }
-}
-
-/// The options of the type.
-struct ClassOptions {
-    hessian: Path,
-    class: String,
-    case: Case,
-}
-
-impl ClassOptions {
-    fn parse(input: &DeriveInput, hessian: Path, case: Case) -> syn::Result<Self> {
-        let (mut path, mut class, mut rename_all) = (None, None, None);
-        options::read(&input.attrs, ATTRIBUTE, |meta| {
-            match options::name(meta).as_str() {
-                "class" => {
-                    options::set(&mut class, meta, java::class_name(&options::string(meta)?)?)
-                }
-                "crate" => options::set(&mut path, meta, options::path(meta)?),
-                "rename_all" => {
-                    options::set(&mut rename_all, meta, Case::parse(&options::string(meta)?)?)
-                }
-                _ => Err(options::unknown(meta, &["class", "crate", "rename_all"])),
-            }
-        })?;
-        let missing = || {
-            let text =
-                "a class needs its full name in Java: `#[hessian(class = \"com.example.User\")]`";
-            Error::new(input.ident.span(), text)
-        };
+        if name.is_none() {
+            let text = "a class needs its full name: `#[hessian(class = \"com.example.User\")]`";
+            mistakes.add(Error::new(input.ident.span(), text));
+        }
+        let parsed = mistakes.or(name.zip(body))?;
+        let (name, body) = parsed.expect("invariant: what is not there is a mistake");
         Ok(Self {
             hessian: path.unwrap_or(hessian),
-            class: class.ok_or_else(missing)?,
-            case: rename_all.unwrap_or(case),
+            ident: input.ident,
+            generics: input.generics,
+            name,
+            body,
         })
     }
 }
@@ -133,8 +105,7 @@ impl ClassOptions {
 impl Struct {
     fn parse(fields: &Fields, case: Case) -> syn::Result<Self> {
         if let Fields::Unnamed(fields) = fields {
-            let text =
-                "`Hessian` cannot be derived for a tuple struct: the fields of a class have names";
+            let text = "a tuple struct cannot be a class, whose fields have names";
             return Err(Error::new(fields.span(), text));
         }
         let mut mistakes = Mistakes::default();
@@ -146,21 +117,16 @@ impl Struct {
         };
         for field in fields {
             let ident = field.ident.clone().expect("invariant: not a tuple struct");
-            let Some(options) = mistakes.take(FieldOptions::parse(field)) else {
-                continue;
-            };
             let ty = field.ty.clone();
-            let absent = options.absent.unwrap_or(Absent::Null);
-            match options.role {
-                Role::Inherited if parsed.inherited.is_none() => {
-                    parsed.inherited = Some((ident, ty));
-                }
-                Role::Inherited => {
+            match mistakes.take(Role::parse(field)) {
+                None => {}
+                Some(Role::Inherited) if parsed.inherited.is_some() => {
                     let text = "a class has one superclass; flatten the other one in that";
                     mistakes.add(Error::new(ident.span(), text));
                 }
-                Role::Own => {
-                    let name = options.rename.unwrap_or_else(|| case.apply(&ident));
+                Some(Role::Inherited) => parsed.inherited = Some((ident, ty)),
+                Some(Role::Own(rename, absent)) => {
+                    let name = rename.unwrap_or_else(|| case.apply(&ident));
                     mistakes.take(names.add(&ident, &name, "field"));
                     parsed.fields.push(Field {
                         ident,
@@ -169,28 +135,21 @@ impl Struct {
                         absent,
                     });
                 }
-                Role::Skipped => parsed.skipped.push((ident, ty, absent)),
+                Some(Role::Skipped(absent)) => parsed.skipped.push((ident, ty, absent)),
             }
         }
         mistakes.or(parsed)
     }
 }
 
-/// The options of a field.
-struct FieldOptions {
-    role: Role,
-    rename: Option<String>,
-    absent: Option<Absent>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
+/// What the options of a field make of it.
 enum Role {
     Inherited,
-    Own,
-    Skipped,
+    Own(Option<String>, Absent),
+    Skipped(Absent),
 }
 
-impl FieldOptions {
+impl Role {
     fn parse(field: &syn::Field) -> syn::Result<Self> {
         let (mut flatten, mut skip, mut rename, mut absent) = (None, None, None, None);
         options::read(&field.attrs, ATTRIBUTE, |meta| {
@@ -202,48 +161,29 @@ impl FieldOptions {
                 "flatten" => options::set(&mut flatten, meta, ()),
                 "rename" => options::set(&mut rename, meta, new_name(meta)?),
                 "skip" => options::set(&mut skip, meta, ()),
-                _ => Err(options::unknown(
-                    meta,
-                    &["default", "flatten", "rename", "skip"],
-                )),
+                _ => {
+                    let known = ["default", "flatten", "rename", "skip"];
+                    Err(options::unknown(meta, &known))
+                }
             }
         })?;
-        let mistake = |text| Err(Error::new(field.ident.span(), text));
-        let role = match (flatten, skip, &rename) {
-            (Some(()), Some(()), _) => {
-                return mistake("a field that is skipped cannot be flattened");
+        let text = match (flatten, skip, &rename, &absent) {
+            (None, None, ..) => return Ok(Self::Own(rename, absent.unwrap_or(Absent::Null))),
+            (None, Some(()), None, _) => {
+                return Ok(Self::Skipped(absent.unwrap_or(Absent::Default)));
             }
-            (Some(()), None, Some(_)) => {
-                return mistake("a field that is flattened has no name of its own");
+            (Some(()), None, None, None) => return Ok(Self::Inherited),
+            (None, Some(()), Some(_), _) => "a field that is skipped has no name",
+            (Some(()), ..) => {
+                "a field that is flattened has no other options; its fields may have some"
             }
-            (Some(()), None, None) if absent.is_some() => {
-                return mistake(
-                    "a field that is flattened is always there; its fields may have a `default`",
-                );
-            }
-            (Some(()), None, None) => Role::Inherited,
-            (None, Some(()), Some(_)) => return mistake("a field that is skipped has no name"),
-            (None, Some(()), None) => Role::Skipped,
-            (None, None, _) => Role::Own,
         };
-        let absent = match role {
-            Role::Skipped => absent.or(Some(Absent::Default)),
-            Role::Inherited | Role::Own => absent,
-        };
-        Ok(Self {
-            role,
-            rename,
-            absent,
-        })
+        Err(Error::new(field.ident.span(), text))
     }
 }
 
 impl Enum {
-    fn parse<'a>(
-        ident: &Ident,
-        variants: impl Iterator<Item = &'a Variant>,
-        case: Case,
-    ) -> syn::Result<Self> {
+    fn parse(variants: &Punctuated<Variant, Token![,]>, case: Case) -> syn::Result<Self> {
         let mut mistakes = Mistakes::default();
         let mut names = Names::default();
         let mut parsed = Self {
@@ -251,65 +191,55 @@ impl Enum {
             other: None,
         };
         for variant in variants {
-            let Some((rename, other)) = mistakes.take(variant_options(variant)) else {
-                continue;
-            };
             let ident = variant.ident.clone();
-            if !other {
-                let name = rename.unwrap_or_else(|| case.apply(&ident));
-                mistakes.take(names.add(&ident, &name, "constant"));
-                parsed.constants.push((ident, name));
-            } else if parsed.other.is_none() {
-                parsed.other = Some(ident);
-            } else {
-                let text = "one variant stands for all other constants, and there is one before";
-                mistakes.add(Error::new(ident.span(), text));
+            match mistakes.take(constant(variant)) {
+                None => {}
+                Some(Constant::Named(rename)) => {
+                    let name = rename.unwrap_or_else(|| case.apply(&ident));
+                    mistakes.take(names.add(&ident, &name, "constant"));
+                    parsed.constants.push((ident, name));
+                }
+                Some(Constant::Other) if parsed.other.is_some() => {
+                    let text = "there is a variant for all other constants before";
+                    mistakes.add(Error::new(ident.span(), text));
+                }
+                Some(Constant::Other) => parsed.other = Some(ident),
             }
         }
-        let parsed = mistakes.or(parsed)?;
-        if parsed.constants.is_empty() {
-            let text = "`Hessian` cannot be derived for an enum without constants";
-            return Err(Error::new(ident.span(), text));
-        }
-        Ok(parsed)
+        mistakes.or(parsed)
     }
 }
 
-/// The name of a variant, and whether it stands for all other constants.
-fn variant_options(variant: &Variant) -> syn::Result<(Option<String>, bool)> {
+/// What a variant stands for.
+enum Constant {
+    Named(Option<String>),
+    Other,
+}
+
+fn constant(variant: &Variant) -> syn::Result<Constant> {
     let (mut rename, mut other) = (None, None);
     options::read(&variant.attrs, ATTRIBUTE, |meta| {
         match options::name(meta).as_str() {
+            "flatten" => Err(meta.error("a constant has no fields to flatten; only structs have")),
             "other" => options::set(&mut other, meta, ()),
             "rename" => options::set(&mut rename, meta, new_name(meta)?),
-            "flatten" => Err(meta.error("a constant has no fields to flatten; only structs have")),
             _ => Err(options::unknown(meta, &["other", "rename"])),
         }
     })?;
-    let other = other.is_some();
-    match &variant.fields {
-        Fields::Unnamed(fields) if other && fields.unnamed.len() == 1 => {}
-        Fields::Unit if !other => {}
-        fields if other => {
-            let span = if fields.is_empty() {
-                variant.ident.span()
-            } else {
-                fields.span()
-            };
-            let text = "the variant for all other constants has their name: `Other(String)`";
-            return Err(Error::new(span, text));
+    let text = match (&variant.fields, other, &rename) {
+        (Fields::Unit, None, _) => return Ok(Constant::Named(rename)),
+        (Fields::Unnamed(fields), Some(()), None) if fields.unnamed.len() == 1 => {
+            return Ok(Constant::Other);
         }
-        fields => {
-            let text = "a constant of a Java enum has no data; the variant `#[hessian(other)]` has the name \
-                        of an unknown one";
-            return Err(Error::new(fields.span(), text));
+        (_, Some(()), None) => {
+            "the variant for all other constants has their name: `Other(String)`"
         }
-    }
-    if other && rename.is_some() {
-        let text = "the variant for all other constants has no name of its own";
-        return Err(Error::new(variant.ident.span(), text));
-    }
-    Ok((rename, other))
+        (_, Some(()), Some(_)) => "the variant for all other constants has no name of its own",
+        (_, None, _) => {
+            "a constant has no data; `#[hessian(other)]` is for a variant with the name of any other one"
+        }
+    };
+    Err(Error::new(variant.span(), text))
 }
 
 /// The names that are taken.
@@ -318,13 +248,11 @@ struct Names(HashMap<String, Ident>);
 
 impl Names {
     fn add(&mut self, ident: &Ident, name: &str, what: &str) -> syn::Result<()> {
-        match self.0.insert(name.to_owned(), ident.clone()) {
-            None => Ok(()),
-            Some(before) => Err(Error::new(
-                ident.span(),
-                format!("the {what} `{name}` is there already: that is what `{before}` is called"),
-            )),
-        }
+        let Some(before) = self.0.insert(name.to_owned(), ident.clone()) else {
+            return Ok(());
+        };
+        let text = format!("the {what} `{name}` is there already: it is `{before}`");
+        Err(Error::new(ident.span(), text))
     }
 }
 
@@ -338,16 +266,13 @@ enum Case {
 }
 
 impl Case {
-    fn parse(literal: &LitStr) -> syn::Result<Self> {
+    fn parse(meta: &ParseNestedMeta<'_>) -> syn::Result<Self> {
+        let literal = options::string(meta)?;
         let given = literal.value();
         if let Some((_, case)) = CASES.iter().find(|(name, _)| *name == given) {
             return Ok(*case);
         }
-        let names = CASES.map(|(name, _)| name);
-        let meant = match options::closest(&given, &names) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("expected {}", options::listed(&names)),
-        };
+        let meant = options::meant(&given, &CASES.map(|(name, _)| name));
         let text = format!("there is no case `{given}`; {meant}");
         Err(Error::new(literal.span(), text))
     }

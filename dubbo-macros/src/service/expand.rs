@@ -13,7 +13,7 @@ use super::{
     method::{Method, Requests},
     parse::Service,
 };
-use crate::mistakes::at;
+use crate::code::{at, code};
 
 /// The items for `service`.
 pub(super) fn service(service: &Service) -> TokenStream {
@@ -67,7 +67,7 @@ impl<'a> Parts<'a> {
             " The service `{}`. [`{server}`] serves an implementation.",
             service.interface
         );
-        let gap = has_doc(attrs).then(|| quote_spanned!(Span::mixed_site()=> #[doc = ""]));
+        let gap = has_doc(attrs).then(|| code!(#[doc = ""]));
         let message = format!(
             "`{{Self}}` does not implement the service `{}`",
             service.interface
@@ -93,7 +93,7 @@ impl<'a> Parts<'a> {
                 ) -> impl ::core::future::Future<Output = #result> + ::core::marker::Send;
             }
         });
-        quote_spanned! {Span::mixed_site()=>
+        code! {
             #(#attrs)*
             #gap
             #[doc = #about]
@@ -121,7 +121,7 @@ impl<'a> Parts<'a> {
             option(service.group.as_ref()),
         );
         let methods = service.methods.iter().map(|method| self.spec(method));
-        quote_spanned! {Span::mixed_site()=>
+        code! {
             #[doc = #about]
             #[allow(dead_code, unreachable_pub)]
             #vis static #descriptor: #core::LazyLock<::std::sync::Arc<#core::ServiceDescriptor>> =
@@ -137,27 +137,21 @@ impl<'a> Parts<'a> {
         let java_name = |ty: &Type| quote_spanned!(at(ty)=> <#ty as #java::JavaType>::java_name());
         let name = &method.name;
         let parameters = match (&method.types, &method.requests) {
-            (Some(types), _) => {
-                Some(quote_spanned!(Span::mixed_site()=> .parameters_as([#(#types),*])))
-            }
+            (Some(types), _) => Some(code!(.parameters_as([#(#types),*]))),
             (None, Requests::Values(values)) if !values.is_empty() => {
                 let names = values.iter().map(|(_, ty)| java_name(ty));
-                Some(quote_spanned!(Span::mixed_site()=> .parameters([#(#names),*])))
+                Some(code!(.parameters([#(#names),*])))
             }
             (None, _) => None,
         };
         let returns = match &method.returns {
-            Some(name) => quote_spanned!(Span::mixed_site()=> #name),
+            Some(name) => code!(#name),
             None => java_name(method.answer.message()),
         };
         let (kind, _) = kind(method);
-        let oneway = method
-            .oneway
-            .then(|| quote_spanned!(Span::mixed_site()=> .oneway()));
-        let idempotent = method
-            .idempotent
-            .then(|| quote_spanned!(Span::mixed_site()=> .idempotent()));
-        quote_spanned! {Span::mixed_site()=>
+        let oneway = method.oneway.then(|| code!(.oneway()));
+        let idempotent = method.idempotent.then(|| code!(.idempotent()));
+        code! {
             #java::MethodSpec::new(#name)
                 #parameters
                 .returns(#returns)
@@ -184,7 +178,7 @@ impl<'a> Parts<'a> {
         let title = server.to_string();
         let handlers = service.methods.iter().enumerate();
         let handlers = handlers.map(|(index, method)| self.handler(index, method));
-        quote_spanned! {Span::mixed_site()=>
+        code! {
             #[doc = #about]
             #[allow(dead_code, unreachable_pub)]
             #vis struct #server<T> {
@@ -241,17 +235,17 @@ impl<'a> Parts<'a> {
         let (context, and_context) = method
             .takes_context
             .then(|| {
-                let take = quote_spanned! {Span::mixed_site()=>
+                let take = code! {
                     let context = ::core::clone::Clone::clone(#core::Request::context(&request));
                 };
-                (take, quote_spanned!(Span::mixed_site()=> context,))
+                (take, code!(context,))
             })
             .unzip();
         let arguments = match &method.requests {
-            Requests::Stream { .. } => quote_spanned!(Span::mixed_site()=> message),
+            Requests::Stream { .. } => code!(message),
             Requests::Values(values) => {
                 let places = (0..values.len()).map(Literal::usize_unsuffixed);
-                quote_spanned!(Span::mixed_site()=> #(message.#places),*)
+                code!(#(message.#places),*)
             }
         };
         let ty = &answer.ty;
@@ -259,7 +253,7 @@ impl<'a> Parts<'a> {
         let answer = quote_spanned! {at(&answer.result)=>
             let answer: ::core::result::Result<#ty, #core::Status> = answer;
         };
-        quote_spanned! {Span::mixed_site()=>
+        code! {
             let builder = {
                 let handler = ::std::sync::Arc::clone(&server.handler);
                 builder.#function::<#input, #output, _, _>(#index, move |request| {
@@ -288,7 +282,7 @@ impl<'a> Parts<'a> {
         let about = format!(" Calls the service `{}`.", service.interface);
         let calls = service.methods.iter().enumerate();
         let calls = calls.map(|(index, method)| self.call(index, method));
-        quote_spanned! {Span::mixed_site()=>
+        code! {
             #[doc = #about]
             #[allow(dead_code, unreachable_pub)]
             #[derive(::core::clone::Clone, ::core::fmt::Debug)]
@@ -329,18 +323,18 @@ impl<'a> Parts<'a> {
                 quote_spanned! {at(item)=>
                     #ident: impl #core::Stream<Item = #item> + ::core::marker::Send + 'static
                 },
-                quote_spanned!(Span::mixed_site()=> #ident),
+                code!(#ident),
             ),
             Requests::Values(values) => {
                 let idents: Vec<_> = values.iter().map(|(ident, _)| ident).collect();
                 let types = values.iter().map(|(_, ty)| ty);
                 (
-                    quote_spanned!(Span::mixed_site()=> #(#idents: #types),*),
-                    quote_spanned!(Span::mixed_site()=> #core::Request::new((#(#idents,)*))),
+                    code!(#(#idents: #types),*),
+                    code!(#core::Request::new((#(#idents,)*))),
                 )
             }
         };
-        quote_spanned! {Span::mixed_site()=>
+        code! {
             #(#attrs)*
             #(#[doc = #about])*
             pub fn #ident(
@@ -360,7 +354,7 @@ impl<'a> Parts<'a> {
             Requests::Stream { item, .. } => value(item),
             Requests::Values(values) => {
                 let types = values.iter().map(|(_, ty)| ty);
-                quote_spanned!(Span::mixed_site()=> #java::Args<(#(#types,)*)>)
+                code!(#java::Args<(#(#types,)*)>)
             }
         };
         (input, value(method.answer.message()))
@@ -382,8 +376,8 @@ fn kind(method: &Method) -> (Ident, Ident) {
 
 fn option(text: Option<&String>) -> TokenStream {
     match text {
-        Some(text) => quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#text)),
-        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
+        Some(text) => code!(::core::option::Option::Some(#text)),
+        None => code!(::core::option::Option::None),
     }
 }
 

@@ -112,7 +112,7 @@ impl MethodOptions {
             match options::name(meta).as_str() {
                 "idempotent" => options::set(&mut parsed.idempotent, meta, ()),
                 "name" => {
-                    let name = java::identifier(&options::string(meta)?)?;
+                    let name = java::identifier(meta)?;
                     options::set(&mut parsed.name, meta, name)
                 }
                 "oneway" => options::set(&mut parsed.oneway, meta, meta.path.span()),

@@ -69,7 +69,7 @@ impl ServiceOptions {
             "crate" => options::set(&mut facade, &meta, options::path(&meta)?),
             "group" => options::set(&mut group, &meta, key_part(&options::string(&meta)?)?),
             "interface" => {
-                let name = java::class_name(&options::string(&meta)?)?;
+                let name = java::class_name(&meta)?;
                 options::set(&mut interface, &meta, name)
             }
             "version" => options::set(&mut version, &meta, key_part(&options::string(&meta)?)?),
