@@ -1,1 +1,50 @@
-//! Hessian 2 as Dubbo speaks it.
+//! Hessian 2 as Dubbo speaks it: a codec for Java's values, usable alone.
+//!
+//! A Rust type becomes a Java class by [`ToHessian`], [`FromHessian`] and [`JavaType`], which `#[derive(Hessian)]`
+//! writes; a value of unknown shape is a [`Value`]. Both directions are one pass over a byte slice, without I/O.
+//!
+//! ```
+//! use dubbo_hessian2::{Value, from_slice, to_vec};
+//!
+//! let bytes = to_vec(&vec!["a".to_owned(), "b".to_owned()])?;
+//! assert_eq!(bytes, [0x7a, 1, b'a', 1, b'b']);
+//! assert_eq!(from_slice::<Vec<String>>(&bytes)?, ["a", "b"]);
+//! assert_eq!(from_slice::<Value>(&bytes)?, Value::list(["a".into(), "b".into()]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Layout
+//!
+//! * [`Encoder`] and [`Decoder`] write and read the forms of the wire (`docs/spec/hessian2.md`).
+//! * [`Value`] holds anything, shared and cyclic values too, and is written again as Java wrote it.
+//! * [`Shared`] is a handle to one object of a graph.
+//! * [`Limits`], [`DecodeOptions`] and [`ClassPolicy`] say what a peer may send.
+//!
+//! # Features
+//!
+//! `derive` (on by default): `#[derive(Hessian)]`.
+
+mod class;
+mod decode;
+#[doc(hidden)]
+pub mod derive_support;
+mod encode;
+mod error;
+mod limits;
+mod policy;
+mod shared;
+mod std_types;
+mod traits;
+mod value;
+
+pub use class::{Class, Shape};
+pub use decode::{Decoder, Kind};
+#[cfg(feature = "derive")]
+pub use dubbo_macros::StandaloneHessian as Hessian;
+pub use encode::{ArrayLists, EncodeOptions, Encoder};
+pub use error::{DecodeError, EncodeError};
+pub use limits::{DecodeOptions, Limits, LoneSurrogates, MAX_DEPTH};
+pub use policy::{CheckMode, ClassPolicy};
+pub use shared::Shared;
+pub use traits::{FromHessian, JavaType, ToHessian, from_slice, to_vec};
+pub use value::{Back, List, Map, Object, Value};

@@ -1,0 +1,217 @@
+//! The tables of classes and types of a message (`docs/spec/hessian2.md` §5, §6).
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use super::Decoder;
+use crate::{Class, DecodeError, Shape, error::Problem};
+
+/// What a message has defined so far.
+#[derive(Debug, Default)]
+pub(super) struct Definitions<'a> {
+    classes: Vec<Definition<'a>>,
+    /// The names of the fields of all classes, class after class.
+    fields: Vec<Cow<'a, str>>,
+    types: Vec<TypeName<'a>>,
+    plans: Vec<Plan>,
+    /// For each field of a class, which field of a Rust type it is; plan after plan.
+    targets: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Definition<'a> {
+    name: Cow<'a, str>,
+    fields: Range<usize>,
+    admitted: bool,
+    /// Made when a [`Value`](crate::Value) needs it.
+    class: Option<Class>,
+    /// The plan that was used last.
+    plan: Option<usize>,
+}
+
+/// How objects of one class become one Rust type.
+#[derive(Debug)]
+struct Plan {
+    class: usize,
+    shape: &'static Shape,
+    targets: usize,
+}
+
+#[derive(Debug, Clone)]
+struct TypeName<'a> {
+    name: Cow<'a, str>,
+    /// Made when a [`Value`](crate::Value) needs it.
+    shared: Option<Arc<str>>,
+}
+
+/// The type of a list or a map.
+#[derive(Debug)]
+pub(super) enum TypeRef<'a> {
+    Numbered(usize),
+    /// Read again, so not numbered again.
+    Text(Cow<'a, str>),
+}
+
+impl<'a> Definitions<'a> {
+    pub(super) fn fields(&self, class: usize) -> Range<usize> {
+        self.classes[class].fields.clone()
+    }
+
+    pub(super) fn field_name(&self, field: usize) -> &Cow<'a, str> {
+        &self.fields[field]
+    }
+
+    /// The position of a field in its shape; `None` when the shape has no such field.
+    pub(super) fn target(&self, targets: usize, field: usize) -> Option<usize> {
+        usize::try_from(self.targets[targets + field])
+            .ok()
+            .filter(|target| *target != NO_TARGET)
+    }
+
+    /// The class for a [`Value`](crate::Value).
+    pub(super) fn class(&mut self, class: usize) -> Class {
+        let definition = &mut self.classes[class];
+        definition
+            .class
+            .get_or_insert_with(|| {
+                let fields = &self.fields[definition.fields.clone()];
+                Class::new(&*definition.name, fields.iter().map(|field| &**field))
+            })
+            .clone()
+    }
+
+    /// The name of a type for a [`Value`](crate::Value); an empty name counts as none.
+    pub(super) fn type_name(&mut self, reference: TypeRef<'a>) -> Option<Arc<str>> {
+        let name = match reference {
+            TypeRef::Numbered(index) => {
+                let entry = &mut self.types[index];
+                let name = &entry.name;
+                entry
+                    .shared
+                    .get_or_insert_with(|| Arc::from(&**name))
+                    .clone()
+            }
+            TypeRef::Text(name) => Arc::from(&*name),
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// Where the targets of the fields of `class` stand, made when the class is first read as `shape`.
+    pub(super) fn targets(&mut self, class: usize, shape: &'static Shape) -> usize {
+        let fits = |plan: &Plan| plan.class == class && std::ptr::eq(plan.shape, shape);
+        let definition = &mut self.classes[class];
+        if let Some(plan) = definition.plan
+            && fits(&self.plans[plan])
+        {
+            return self.plans[plan].targets;
+        }
+        let plan = self.plans.iter().position(fits).unwrap_or_else(|| {
+            let targets = self.targets.len();
+            let fields = &self.fields[definition.fields.clone()];
+            self.targets.extend(fields.iter().map(|field| {
+                let target = shape.fields.iter().position(|name| name == field);
+                target
+                    .and_then(|target| u32::try_from(target).ok())
+                    .unwrap_or(u32::MAX)
+            }));
+            self.plans.push(Plan {
+                class,
+                shape,
+                targets,
+            });
+            self.plans.len() - 1
+        });
+        definition.plan = Some(plan);
+        self.plans[plan].targets
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads the definition that is next.
+    pub(super) fn class_definition(&mut self) -> Result<(), DecodeError> {
+        let limits = &self.options.limits;
+        self.position += 1;
+        let again = self.references.is_replaying();
+        if !again {
+            let count = self.definitions.classes.len() + 1;
+            self.check(count, limits.classes, "classes", "classes in one message")?;
+        }
+        let name = self.name("the name of a class")?;
+        let count = self.length("the fields of a class")?;
+        self.check(count, limits.fields, "fields", "fields in one class")?;
+        let start = self.definitions.fields.len();
+        for _ in 0..count {
+            let field = self.name("the name of a field")?;
+            if !again {
+                self.definitions.fields.push(field);
+            }
+        }
+        if !again {
+            let admitted = self
+                .options
+                .classes
+                .as_ref()
+                .is_none_or(|policy| policy.admits(&name));
+            self.definitions.classes.push(Definition {
+                name,
+                fields: start..start + count,
+                admitted,
+                class: None,
+                plan: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// The number of the class of the object that is next, whose first byte is `lead`. Its fields follow.
+    pub(super) fn class_index(&mut self, lead: u8) -> Result<usize, DecodeError> {
+        let start = self.position;
+        self.position += 1;
+        let index = match lead {
+            0x60..=0x6f => i64::from(lead - 0x60),
+            _ => self.index("the number of a class")?,
+        };
+        let known = self.definitions.classes.len();
+        match usize::try_from(index) {
+            Ok(index) if index < known => Ok(index),
+            _ => {
+                self.position = start;
+                Err(self.error(Problem::ClassIndex { index, known }))
+            }
+        }
+    }
+
+    /// An error when the policy refuses objects of `class` as Rust types.
+    pub(super) fn admit(&self, class: usize) -> Result<(), DecodeError> {
+        let definition = &self.definitions.classes[class];
+        if definition.admitted {
+            return Ok(());
+        }
+        Err(self.error(Problem::Refused(definition.name.to_string())))
+    }
+
+    /// The type of a list or a map.
+    pub(super) fn type_ref(&mut self) -> Result<TypeRef<'a>, DecodeError> {
+        let start = self.position;
+        let lead = self.raw_lead()?;
+        if matches!(lead, 0x00..=0x1f | 0x30..=0x33 | b'R' | b'S') {
+            let name = self.name("the name of a type")?;
+            if self.references.is_replaying() {
+                return Ok(TypeRef::Text(name));
+            }
+            self.definitions.types.push(TypeName { name, shared: None });
+            return Ok(TypeRef::Numbered(self.definitions.types.len() - 1));
+        }
+        let index = self.index("a type")?;
+        let known = self.definitions.types.len();
+        match usize::try_from(index) {
+            Ok(index) if index < known => Ok(TypeRef::Numbered(index)),
+            _ => {
+                self.position = start;
+                Err(self.error(Problem::TypeIndex { index, known }))
+            }
+        }
+    }
+}
+
+/// The target of a field that the Rust type does not have.
+const NO_TARGET: usize = u32::MAX as usize;

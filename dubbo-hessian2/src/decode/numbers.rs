@@ -1,0 +1,217 @@
+//! Null, booleans, numbers and dates (`docs/spec/hessian2.md` §2).
+
+use super::Decoder;
+use crate::{DecodeError, error::Problem};
+
+/// A number in any of the forms of `int`, `long` and `double`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Number {
+    Int(i32),
+    Long(i64),
+    Double(f64),
+}
+
+impl Decoder<'_> {
+    /// Whether null is next; if so it is read.
+    #[inline]
+    pub fn null(&mut self) -> Result<bool, DecodeError> {
+        let null = self.lead()? == b'N';
+        self.position += usize::from(null);
+        Ok(null)
+    }
+
+    /// A boolean.
+    pub fn bool(&mut self) -> Result<bool, DecodeError> {
+        let value = match self.lead()? {
+            b'T' => true,
+            b'F' => false,
+            lead => return Err(self.unexpected("a boolean", lead)),
+        };
+        self.position += 1;
+        Ok(value)
+    }
+
+    /// An `int`, or a `long` or integral `double` in its range.
+    #[inline]
+    pub fn int(&mut self) -> Result<i32, DecodeError> {
+        let start = self.position;
+        match self.number("an int")? {
+            Number::Int(value) => Ok(value),
+            Number::Long(value) => {
+                i32::try_from(value).map_err(|_| out_of_range(value, "int", start))
+            }
+            Number::Double(value) => {
+                let long = integral(value, "int", start)?;
+                i32::try_from(long).map_err(|_| out_of_range(long, "int", start))
+            }
+        }
+    }
+
+    /// A `long`, an `int`, or an integral `double` in its range.
+    #[inline]
+    pub fn long(&mut self) -> Result<i64, DecodeError> {
+        let start = self.position;
+        match self.number("a long")? {
+            Number::Int(value) => Ok(i64::from(value)),
+            Number::Long(value) => Ok(value),
+            Number::Double(value) => integral(value, "long", start),
+        }
+    }
+
+    /// A `double`, an `int`, or a `long` that a `double` can hold exactly.
+    #[inline]
+    pub fn double(&mut self) -> Result<f64, DecodeError> {
+        let start = self.position;
+        match self.number("a double")? {
+            Number::Int(value) => Ok(f64::from(value)),
+            Number::Long(value) => exact(value).ok_or_else(|| out_of_range(value, "double", start)),
+            Number::Double(value) => Ok(value),
+        }
+    }
+
+    /// A `float`: a number as [`double`](Self::double) reads it, narrowed. A finite number beyond the range of a
+    /// `float` is an error.
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    pub fn float(&mut self) -> Result<f32, DecodeError> {
+        let start = self.position;
+        let value = self.double()?;
+        let narrow = value as f32;
+        if narrow.is_infinite() && value.is_finite() {
+            return Err(out_of_range(value, "float", start));
+        }
+        Ok(narrow)
+    }
+
+    /// A point in time, in milliseconds since 1970.
+    pub fn date(&mut self) -> Result<i64, DecodeError> {
+        let lead = self.lead()?;
+        match lead {
+            0x4a => {
+                self.position += 1;
+                Ok(i64::from_be_bytes(self.take()?))
+            }
+            0x4b => {
+                self.position += 1;
+                Ok(i64::from(i32::from_be_bytes(self.take()?)) * 60_000)
+            }
+            _ => Err(self.unexpected("a date", lead)),
+        }
+    }
+
+    /// A number of any kind, as it was written.
+    pub(super) fn number(&mut self, expected: &'static str) -> Result<Number, DecodeError> {
+        let lead = self.lead()?;
+        if let 0x80..=0xbf = lead {
+            self.position += 1;
+            return Ok(Number::Int(i32::from(lead) - 0x90));
+        }
+        if !matches!(lead, 0x38..=0x3f | b'D' | b'I' | b'L' | b'Y' | 0x5b..=0x5f | 0xc0..=0xff) {
+            return Err(self.unexpected(expected, lead));
+        }
+        self.position += 1;
+        Ok(match lead {
+            0x38..=0x3f => {
+                let [high, low] = self.take()?;
+                Number::Long(three(lead, 0x3c, high, low).into())
+            }
+            b'D' => Number::Double(f64::from_be_bytes(self.take()?)),
+            b'I' => Number::Int(i32::from_be_bytes(self.take()?)),
+            b'L' => Number::Long(i64::from_be_bytes(self.take()?)),
+            b'Y' => Number::Long(i32::from_be_bytes(self.take()?).into()),
+            0x5b => Number::Double(0.0),
+            0x5c => Number::Double(1.0),
+            0x5d => Number::Double(i8::from_be_bytes(self.take()?).into()),
+            0x5e => Number::Double(i16::from_be_bytes(self.take()?).into()),
+            // Java multiplies; a division may differ in the last bit.
+            0x5f => Number::Double(0.001 * f64::from(i32::from_be_bytes(self.take()?))),
+            0xc0..=0xcf => {
+                let [low] = self.take()?;
+                Number::Int(two(lead, 0xc8, low))
+            }
+            0xd0..=0xd7 => {
+                let [high, low] = self.take()?;
+                Number::Int(three(lead, 0xd4, high, low))
+            }
+            0xd8..=0xef => Number::Long(i64::from(lead) - 0xe0),
+            // 0xf0 to 0xff: the other leads were refused.
+            _ => {
+                let [low] = self.take()?;
+                Number::Long(two(lead, 0xf8, low).into())
+            }
+        })
+    }
+
+    /// A length or an index: an integer where no class may be defined.
+    pub(super) fn index(&mut self, what: &'static str) -> Result<i64, DecodeError> {
+        let lead = self.raw_lead()?;
+        match lead {
+            0x38..=0x3f | b'I' | b'L' | b'Y' | 0x80..=0xff => match self.number(what)? {
+                Number::Int(value) => Ok(value.into()),
+                Number::Long(value) => Ok(value),
+                Number::Double(_) => Err(self.error(Problem::Byte {
+                    expected: what,
+                    found: lead,
+                })),
+            },
+            _ => Err(self.error(Problem::Byte {
+                expected: what,
+                found: lead,
+            })),
+        }
+    }
+
+    /// How many of `what` follow, each of which takes a byte at least.
+    pub(super) fn length(&mut self, what: &'static str) -> Result<usize, DecodeError> {
+        let length = self.index("a length")?;
+        match i32::try_from(length)
+            .ok()
+            .and_then(|length| usize::try_from(length).ok())
+        {
+            Some(length) if length <= self.rest().len() => Ok(length),
+            Some(length) => Err(self.truncated(length)),
+            None => Err(self.error(Problem::Length { what, length })),
+        }
+    }
+}
+
+fn two(lead: u8, zero: i32, low: u8) -> i32 {
+    ((i32::from(lead) - zero) << 8) + i32::from(low)
+}
+
+fn three(lead: u8, zero: i32, high: u8, low: u8) -> i32 {
+    ((i32::from(lead) - zero) << 16) + (i32::from(high) << 8) + i32::from(low)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+fn integral(value: f64, target: &'static str, at: usize) -> Result<i64, DecodeError> {
+    let fits = value.fract() == 0.0 && (-LONG_BOUND..LONG_BOUND).contains(&value);
+    if fits {
+        Ok(value as i64)
+    } else {
+        Err(out_of_range(value, target, at))
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "compared afterwards"
+)]
+fn exact(value: i64) -> Option<f64> {
+    let wide = value as f64;
+    (wide < LONG_BOUND && wide as i64 == value).then_some(wide)
+}
+
+#[cold]
+fn out_of_range(value: impl ToString, target: &'static str, at: usize) -> DecodeError {
+    DecodeError::new(
+        Problem::Range {
+            value: value.to_string(),
+            target,
+        },
+        at,
+    )
+}
+
+/// 2^63.
+const LONG_BOUND: f64 = 9_223_372_036_854_775_808.0;

@@ -1,0 +1,167 @@
+//! Why bytes could not be read.
+
+use std::{borrow::Cow, error::Error, fmt};
+
+use crate::decode::Kind;
+
+/// Why bytes could not be read: what is wrong, at which byte, and in which field of which class. One pointer wide.
+#[derive(Clone)]
+pub struct DecodeError(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    problem: Problem,
+    offset: Option<usize>,
+    /// The innermost step first.
+    path: Vec<Step>,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error("{0}")]
+    Custom(Cow<'static, str>),
+    #[error("{wanted} more bytes are needed and {left} are left")]
+    Truncated { wanted: usize, left: usize },
+    #[error("expected {expected}, found {found}")]
+    Unexpected { expected: &'static str, found: Kind },
+    #[error("no value starts with the byte 0x{0:02x}")]
+    Lead(u8),
+    #[error("expected {expected}, found the byte 0x{found:02x}")]
+    Byte { expected: &'static str, found: u8 },
+    #[error("{value} does not fit into {target}")]
+    Range { value: String, target: &'static str },
+    #[error("{length} is no length of {what}")]
+    Length { what: &'static str, length: i64 },
+    #[error("more than {limit} {what}, the limit `{name}`")]
+    Limit {
+        what: &'static str,
+        name: &'static str,
+        limit: usize,
+    },
+    #[error("reference to value {index}, and there are {known}")]
+    Reference { index: i64, known: usize },
+    #[error("object of class {index}, and {known} are defined")]
+    ClassIndex { index: i64, known: usize },
+    #[error("type number {index}, and there are {known}")]
+    TypeIndex { index: i64, known: usize },
+    #[error("a value that contains itself; use `Shared<T>` or `Value`")]
+    Cyclic,
+    #[error("{0}")]
+    Text(&'static str),
+    #[error("null where {0} is required; use `Option`")]
+    Null(&'static str),
+    #[error("class `{0}` is refused by the class policy; allow it, or read it as a `Value`")]
+    Refused(String),
+    #[error("{0} bytes after the value")]
+    Trailing(usize),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Field { class: String, field: String },
+    Item(usize),
+}
+
+impl DecodeError {
+    /// An error with a text of its own. Its place is added by the decoder that it passes through.
+    pub fn custom(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Problem::Custom(message.into()), None)
+    }
+
+    /// Null where a value of `class` is required.
+    pub fn null_for(class: &'static str) -> Self {
+        Self::new(Problem::Null(class), None)
+    }
+
+    /// The byte at which the value that could not be read stands; 0 while it is unknown.
+    pub fn offset(&self) -> usize {
+        self.0.offset.unwrap_or(0)
+    }
+
+    /// Whether the input ended before the value did.
+    pub fn is_truncated(&self) -> bool {
+        matches!(self.0.problem, Problem::Truncated { .. })
+    }
+
+    /// Whether a limit of [`Limits`](crate::Limits) was met.
+    pub fn is_limit(&self) -> bool {
+        matches!(self.0.problem, Problem::Limit { .. })
+    }
+
+    /// Whether the class policy refused a class.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.0.problem, Problem::Refused(_))
+    }
+
+    /// Says in which field of which class it went wrong. Call it from the inside out.
+    pub fn in_field(mut self, class: &str, field: &str) -> Self {
+        self.0.path.push(Step::Field {
+            class: class.to_owned(),
+            field: field.to_owned(),
+        });
+        self
+    }
+
+    pub(crate) fn new(problem: Problem, offset: impl Into<Option<usize>>) -> Self {
+        Self(Box::new(Inner {
+            problem,
+            offset: offset.into(),
+            path: Vec::new(),
+        }))
+    }
+
+    /// Adds the place, unless it is known.
+    pub(crate) fn or_at(mut self, offset: usize) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    pub(crate) fn in_item(mut self, index: usize) -> Self {
+        self.0.path.push(Step::Item(index));
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.0.problem
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut path = self.0.path.iter().rev();
+        // The class of the outermost object tells where to look; those inside follow from its fields.
+        let mut named = false;
+        while let Some(step) = path.next() {
+            match step {
+                Step::Field { class, field } if !named => {
+                    write!(f, "{class}.{field}")?;
+                    named = true;
+                }
+                Step::Field { field, .. } => write!(f, ".{field}")?,
+                Step::Item(index) => write!(f, "[{index}]")?,
+            }
+        }
+        if !self.0.path.is_empty() {
+            f.write_str(": ")?;
+        }
+        write!(f, "{}", self.0.problem)?;
+        match self.0.offset {
+            Some(offset) => write!(f, " (at byte {offset})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecodeError")
+            .field("problem", &self.0.problem)
+            .field("offset", &self.0.offset)
+            .field("path", &self.0.path)
+            .finish()
+    }
+}
+
+impl Error for DecodeError {}

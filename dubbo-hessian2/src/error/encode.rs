@@ -1,0 +1,41 @@
+//! Why a value could not be written.
+
+use std::borrow::Cow;
+
+use crate::limits::MAX_DEPTH;
+
+/// Why a value could not be written: always the caller's value, never the peer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct EncodeError(Problem);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Problem {
+    #[error("{0}")]
+    Custom(Cow<'static, str>),
+    #[error("values nest deeper than {MAX_DEPTH}; is this a cycle or a long chain?")]
+    Depth,
+    #[error("a list of {0} elements is longer than Java's longest, {max}", max = i32::MAX)]
+    Length(usize),
+    #[error("a reference points to a container that no longer exists")]
+    Dangling,
+}
+
+impl EncodeError {
+    /// An error with a text of its own.
+    pub fn custom(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Problem::Custom(message.into()))
+    }
+
+    pub(crate) fn depth() -> Self {
+        Self(Problem::Depth)
+    }
+
+    pub(crate) fn length(length: usize) -> Self {
+        Self(Problem::Length(length))
+    }
+
+    pub(crate) fn dangling() -> Self {
+        Self(Problem::Dangling)
+    }
+}

@@ -1,0 +1,394 @@
+//! `java.lang.Throwable` and what extends it.
+
+use std::{borrow::Cow, collections::HashMap, error::Error, fmt, sync::Arc};
+
+use super::{StackFrame, object::field};
+use crate::{
+    Class, DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, List, ToHessian, Value,
+};
+
+/// An exception of any class: its message, cause, stack and whatever fields its class adds. Cheap to clone.
+///
+/// `Display` is Java's `toString`, `class: message`, and [`source`](Error::source) leads to the cause. It is written
+/// with all four fields of `Throwable`, in the order and form of Java 17, because dubbo-go wants all of them and old
+/// JDKs want a stack (`docs/spec/hessian2.md` §8).
+///
+/// Choose a class that the peer is sure to have: a Java consumer takes the object of a class that it lacks or does not
+/// allow for a broken answer. `java.lang.Throwable` itself is not allowed by default; `java.lang.RuntimeException` is.
+#[derive(Clone)]
+pub struct Throwable(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    /// The fields of `Throwable`, then the further ones.
+    class: Class,
+    message: Option<Arc<str>>,
+    cause: Option<Throwable>,
+    stack_trace: Arc<[StackFrame]>,
+    suppressed: Arc<[Throwable]>,
+    /// The values of the further fields.
+    further: Vec<Value>,
+    /// What these were read with, to keep alive whatever they refer back to.
+    origin: Option<Value>,
+}
+
+impl Throwable {
+    /// An exception of `class` (a binary name) with an empty stack.
+    pub fn new(class: &str, message: impl Into<Arc<str>>) -> Self {
+        Self(Arc::new(Inner {
+            class: Class::new(class, FIELDS),
+            message: Some(message.into()),
+            cause: None,
+            stack_trace: Arc::new([]),
+            suppressed: Arc::new([]),
+            further: Vec::new(),
+            origin: None,
+        }))
+    }
+
+    /// `java.lang.RuntimeException`, which every Java peer has and allows.
+    pub fn runtime(message: impl Into<Arc<str>>) -> Self {
+        Self::new(RUNTIME_EXCEPTION, message)
+    }
+
+    /// `java.lang.IllegalArgumentException`.
+    pub fn illegal_argument(message: impl Into<Arc<str>>) -> Self {
+        Self::new("java.lang.IllegalArgumentException", message)
+    }
+
+    /// `org.apache.dubbo.rpc.RpcException` with one of its codes (`docs/spec/dubbo-protocol.md` §14.1).
+    pub fn rpc(code: i32, message: impl Into<Arc<str>>) -> Self {
+        Self::new(RPC_EXCEPTION, message).with_field("code", code)
+    }
+
+    /// `org.apache.dubbo.rpc.service.GenericException`: an exception of `class` towards a caller that lacks it.
+    pub fn generic(class: &str, message: impl Into<Arc<str>>) -> Self {
+        let message = message.into();
+        Self::new(GENERIC_EXCEPTIONS[0], message.clone())
+            .with_field("exceptionMessage", Value::String(message))
+            .with_field("exceptionClass", class)
+    }
+
+    /// A `java.lang.RuntimeException` with the text of `error`, caused by one for each source.
+    pub fn from_error(error: &(dyn Error + 'static)) -> Self {
+        let mut chain = vec![error];
+        while let Some(source) = chain.last().and_then(|error| error.source())
+            && chain.len() < MAX_CAUSES
+        {
+            chain.push(source);
+        }
+        let this = |error: &&(dyn Error + 'static)| match error.downcast_ref::<Self>() {
+            Some(throwable) => throwable.clone(),
+            None => Self::runtime(error.to_string()),
+        };
+        let innermost = chain.iter().position(|error| error.is::<Self>());
+        chain.truncate(innermost.map_or(chain.len(), |at| at + 1));
+        chain
+            .iter()
+            .rev()
+            .map(this)
+            .reduce(|cause, throwable| throwable.with_cause(cause))
+            .unwrap_or_else(|| Self::runtime(error.to_string()))
+    }
+
+    /// Sets what led to this.
+    #[must_use]
+    pub fn with_cause(mut self, cause: Self) -> Self {
+        Arc::make_mut(&mut self.0).cause = Some(cause);
+        self
+    }
+
+    /// Sets the stack, the innermost call first.
+    #[must_use]
+    pub fn with_stack(mut self, frames: impl IntoIterator<Item = StackFrame>) -> Self {
+        Arc::make_mut(&mut self.0).stack_trace = frames.into_iter().collect();
+        self
+    }
+
+    /// Sets what was thrown while this was being handled.
+    #[must_use]
+    pub fn with_suppressed(mut self, suppressed: impl IntoIterator<Item = Self>) -> Self {
+        Arc::make_mut(&mut self.0).suppressed = suppressed.into_iter().collect();
+        self
+    }
+
+    /// Sets a field that the class adds to those of `Throwable`.
+    ///
+    /// # Panics
+    ///
+    /// When `name` is one of the fields of `Throwable` itself, which have methods of their own.
+    #[must_use]
+    pub fn with_field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        assert!(!FIELDS.contains(&name), "`{name}` is a field of every exception");
+        let inner = Arc::make_mut(&mut self.0);
+        match inner.class.position(name) {
+            Some(position) => inner.further[position - FIELDS.len()] = value.into(),
+            None => {
+                let names = inner.class.fields().iter().map(|name| &**name);
+                inner.class = Class::new(inner.class.name(), names.chain([name]));
+                inner.further.push(value.into());
+            }
+        }
+        self
+    }
+
+    /// The binary name of the class.
+    pub fn class(&self) -> &str {
+        self.0.class.name()
+    }
+
+    /// What `getMessage()` returns.
+    pub fn message(&self) -> Option<&str> {
+        self.0.message.as_deref()
+    }
+
+    /// What led to this.
+    pub fn cause(&self) -> Option<&Self> {
+        self.0.cause.as_ref()
+    }
+
+    /// The stack, the innermost call first.
+    pub fn stack_trace(&self) -> &[StackFrame] {
+        &self.0.stack_trace
+    }
+
+    /// What was thrown while this was being handled.
+    pub fn suppressed(&self) -> &[Self] {
+        &self.0.suppressed
+    }
+
+    /// A field that the class adds to those of `Throwable`.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let position = self.0.class.position(name)?;
+        self.0.further.get(position.checked_sub(FIELDS.len())?)
+    }
+
+    /// The `code` of an `RpcException`, or of another class with such a field.
+    pub fn code(&self) -> Option<i32> {
+        i32::try_from(self.get("code")?.as_i64()?).ok()
+    }
+
+    /// Whether this is Dubbo's `GenericException`, of either package.
+    pub fn is_generic(&self) -> bool {
+        GENERIC_EXCEPTIONS.contains(&self.class())
+    }
+
+    /// The class that a `GenericException` stands for.
+    pub fn exception_class(&self) -> Option<&str> {
+        self.get("exceptionClass")?.as_str()
+    }
+
+    /// The message of what a `GenericException` stands for.
+    pub fn exception_message(&self) -> Option<&str> {
+        self.get("exceptionMessage")?.as_str()
+    }
+
+    /// This exception as a Rust type of its class, which takes the fields it knows.
+    pub fn read<T: FromHessian>(&self) -> Result<T, DecodeError> {
+        let bytes = crate::to_vec(self).map_err(|error| DecodeError::custom(error.to_string()))?;
+        crate::from_slice(&bytes)
+    }
+}
+
+impl fmt::Display for Throwable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.class())?;
+        match self.message() {
+            Some(message) => write!(f, ": {message}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Throwable {
+    /// Without what is suppressed: exceptions may share much, and all of it would be shown again and again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Throwable")
+            .field("class", &self.class())
+            .field("message", &self.message())
+            .field("cause", &self.cause())
+            .field("stack_trace", &self.stack_trace().len())
+            .field("suppressed", &self.suppressed().len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error for Throwable {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause().map(|cause| cause as _)
+    }
+}
+
+impl ToHessian for Throwable {
+    fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+        let this = &*self.0;
+        if encoder.reference(address(&self.0)) {
+            return Ok(());
+        }
+        encoder.keep(self.0.clone());
+        encoder.enter()?;
+        encoder.begin_class(&this.class);
+        if this.suppressed.is_empty() {
+            // Java has one empty list for all exceptions.
+            if !encoder.reference(std::ptr::from_ref(&NONE_SUPPRESSED).addr()) {
+                encoder.begin_list(Some(NONE_SUPPRESSED), 0);
+            }
+        } else if !encoder.reference(address(&this.suppressed)) {
+            encoder.items(None, &this.suppressed)?;
+        }
+        if !encoder.reference(address(&this.stack_trace)) {
+            encoder.items(Some("[java.lang.StackTraceElement"), &this.stack_trace)?;
+        }
+        match &this.cause {
+            Some(cause) => cause.encode(encoder)?,
+            // An exception that is its own cause has none: Java means "not set yet" by it.
+            None => {
+                encoder.reference(address(&self.0));
+            }
+        }
+        this.message.encode(encoder)?;
+        for value in &this.further {
+            value.encode(encoder)?;
+        }
+        encoder.leave();
+        Ok(())
+    }
+}
+
+impl FromHessian for Throwable {
+    /// Reads an object of any class with the fields of an exception, or the map of a generic call.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Reader::default().throwable(&decoder.value()?)
+    }
+}
+
+impl JavaType for Throwable {
+    fn java_name() -> Cow<'static, str> {
+        "java.lang.Throwable".into()
+    }
+}
+
+/// Turns values into exceptions, each shared one once: a message of a few bytes can refer to one in a million ways.
+#[derive(Default)]
+struct Reader {
+    throwables: HashMap<usize, Throwable>,
+    stacks: HashMap<usize, Arc<[StackFrame]>>,
+    suppressed: HashMap<usize, Arc<[Throwable]>>,
+}
+
+impl Reader {
+    fn throwable(&mut self, value: &Value) -> Result<Throwable, DecodeError> {
+        let address = match value {
+            Value::Object(object) => address(object),
+            Value::Map(map) => address(map),
+            other => {
+                let kind = other.kind();
+                return Err(DecodeError::custom(format!("an exception is an object, this is {kind}")));
+            }
+        };
+        if let Some(known) = self.throwables.get(&address) {
+            return Ok(known.clone());
+        }
+        let class = match value {
+            Value::Object(object) => object.class(),
+            _ => field(value, "class").and_then(Value::as_str).unwrap_or_default(),
+        };
+        let Some(message) = field(value, "detailMessage").or_else(|| field(value, "message")) else {
+            let error = format!("{class:?} is no exception: it has no field `detailMessage`");
+            return Err(DecodeError::custom(error));
+        };
+        let (names, further) = further(value);
+        let throwable = Throwable(Arc::new(Inner {
+            class: Class::new(class, FIELDS.into_iter().chain(names)),
+            message: match message {
+                Value::String(text) => Some(text.clone()),
+                _ => None,
+            },
+            cause: match field(value, "cause") {
+                Some(cause @ (Value::Object(_) | Value::Map(_))) => Some(self.throwable(cause)?),
+                // Null, or a reference back: to itself when there is none, or into a circle, which is cut here.
+                _ => None,
+            },
+            stack_trace: match field(value, "stackTrace") {
+                Some(Value::List(frames)) => self.stack(frames),
+                _ => Arc::new([]),
+            },
+            suppressed: match field(value, "suppressedExceptions").or_else(|| field(value, "suppressed")) {
+                Some(Value::List(suppressed)) => self.suppressed(suppressed)?,
+                _ => Arc::new([]),
+            },
+            origin: further.iter().any(is_container).then(|| value.clone()),
+            further,
+        }));
+        self.throwables.insert(address, throwable.clone());
+        Ok(throwable)
+    }
+
+    fn stack(&mut self, frames: &Arc<List>) -> Arc<[StackFrame]> {
+        let known = self.stacks.entry(address(frames));
+        known
+            .or_insert_with(|| frames.items().iter().map(StackFrame::from_value).collect())
+            .clone()
+    }
+
+    fn suppressed(&mut self, list: &Arc<List>) -> Result<Arc<[Throwable]>, DecodeError> {
+        if let Some(known) = self.suppressed.get(&address(list)) {
+            return Ok(known.clone());
+        }
+        let suppressed: Arc<[Throwable]> = list
+            .items()
+            .iter()
+            .filter(|value| matches!(value, Value::Object(_) | Value::Map(_)))
+            .map(|value| self.throwable(value))
+            .collect::<Result<_, _>>()?;
+        self.suppressed.insert(address(list), suppressed.clone());
+        Ok(suppressed)
+    }
+}
+
+/// The fields that are not `Throwable`'s own, by either name, nor Go's mark of a version.
+fn further(value: &Value) -> (Vec<&str>, Vec<Value>) {
+    let fields: Vec<(&str, &Value)> = match value {
+        Value::Object(object) => object.fields().collect(),
+        Value::Map(map) => map
+            .entries()
+            .iter()
+            .filter_map(|(key, value)| Some((key.as_str()?, value)))
+            .filter(|(name, _)| !GENERIC_FIELDS.contains(name))
+            .collect(),
+        _ => Vec::new(),
+    };
+    fields
+        .into_iter()
+        .filter(|(name, _)| !FIELDS.contains(name) && *name != "serialVersionUID")
+        .map(|(name, value)| (name, value.clone()))
+        .unzip()
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value.kind(), Kind::List | Kind::Map | Kind::Object)
+}
+
+/// What tells shared things apart while they live.
+fn address<T: ?Sized>(shared: &Arc<T>) -> usize {
+    Arc::as_ptr(shared).addr()
+}
+
+/// What every exception has, in the order of Java 17.
+const FIELDS: [&str; 4] = [
+    "suppressedExceptions",
+    "stackTrace",
+    "cause",
+    "detailMessage",
+];
+/// What a generic call names otherwise, or adds.
+const GENERIC_FIELDS: [&str; 4] = ["class", "message", "localizedMessage", "suppressed"];
+static NONE_SUPPRESSED: &str = "java.util.Collections$EmptyList";
+const RUNTIME_EXCEPTION: &str = "java.lang.RuntimeException";
+const RPC_EXCEPTION: &str = "org.apache.dubbo.rpc.RpcException";
+const GENERIC_EXCEPTIONS: [&str; 2] = [
+    "org.apache.dubbo.rpc.service.GenericException",
+    "com.alibaba.dubbo.rpc.service.GenericException",
+];
+/// A chain of errors that is longer is cut: it would not be read on the other side either.
+const MAX_CAUSES: usize = 32;

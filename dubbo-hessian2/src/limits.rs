@@ -1,0 +1,82 @@
+//! What a peer may send.
+
+use std::sync::Arc;
+
+use crate::policy::ClassPolicy;
+
+/// How a [`Decoder`](crate::Decoder) reads.
+#[derive(Debug, Clone, Default)]
+pub struct DecodeOptions {
+    /// What a message may cost.
+    pub limits: Limits,
+    /// What to do with half of a surrogate pair, which Java can write and a Rust string cannot hold.
+    pub lone_surrogates: LoneSurrogates,
+    /// Which classes may become Rust types. All, when absent.
+    pub classes: Option<Arc<ClassPolicy>>,
+}
+
+/// What one message may cost (`docs/spec/hessian2.md` §18). More is an error, before anything is allocated for it.
+///
+/// Lengths need no limits of their own: what is claimed must be there, each element and each unit of text being a byte
+/// at least, and nothing is reserved ahead for more than [1024 elements](Limits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep lists, maps and objects may nest, what is reached through references included. Default 128; more than
+    /// [`MAX_DEPTH`] counts as that.
+    pub depth: usize,
+    /// How many lists, maps, objects and values inside a [`Value`](crate::Value) there may be. Default 1 000 000.
+    pub nodes: usize,
+    /// How many bytes may be read again, because references stand for plain Rust values, which are not shared.
+    /// Default 64 MiB.
+    pub expansion: usize,
+    /// How many classes may be defined. Default 4096.
+    pub classes: usize,
+    /// How many fields a class may have. Default 4096.
+    pub fields: usize,
+    /// How many bytes the name of a class, a field or a type may have. Default 1024.
+    pub name: usize,
+}
+
+/// What to do with half of a surrogate pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LoneSurrogates {
+    /// Read U+FFFD in its place.
+    #[default]
+    Replace,
+    /// Fail.
+    Refuse,
+}
+
+impl DecodeOptions {
+    /// The defaults, as a constant.
+    pub const DEFAULT: Self = Self {
+        limits: Limits::DEFAULT,
+        lone_surrogates: LoneSurrogates::Replace,
+        classes: None,
+    };
+}
+
+impl Limits {
+    /// The defaults, as a constant.
+    pub const DEFAULT: Self = Self {
+        depth: 128,
+        nodes: 1_000_000,
+        expansion: 64 << 20,
+        classes: 4096,
+        fields: 4096,
+        name: 1024,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The deepest nesting that [`Limits::depth`] can allow and that is written: reading and writing recurse, and a thread
+/// of 2 MiB must be able to.
+pub const MAX_DEPTH: usize = 512;
+
+/// How many elements are reserved before they are read.
+pub(crate) const RESERVED_ELEMENTS: usize = 1024;

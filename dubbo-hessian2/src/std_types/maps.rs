@@ -1,0 +1,87 @@
+//! Maps.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasher, Hash},
+};
+
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+
+impl<K: ToHessian, V: ToHessian, S> ToHessian for HashMap<K, V, S> {
+    fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+        encode(self, encoder)
+    }
+}
+
+impl<K: ToHessian, V: ToHessian> ToHessian for BTreeMap<K, V> {
+    fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+        encode(self, encoder)
+    }
+}
+
+fn encode<'m, K: ToHessian + 'm, V: ToHessian + 'm>(
+    entries: impl IntoIterator<Item = (&'m K, &'m V)>,
+    encoder: &mut Encoder,
+) -> Result<(), EncodeError> {
+    encoder.enter()?;
+    encoder.begin_map(None);
+    for (key, value) in entries {
+        key.encode(encoder)?;
+        value.encode(encoder)?;
+    }
+    encoder.end_map();
+    encoder.leave();
+    Ok(())
+}
+
+impl<K, V, S> FromHessian for HashMap<K, V, S>
+where
+    K: FromHessian + Eq + Hash,
+    V: FromHessian,
+    S: BuildHasher + Default,
+{
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        if decoder.null()? {
+            return Ok(Self::default());
+        }
+        decoder.read_map(Self::default, |map, decoder| {
+            let key = K::decode(decoder)?;
+            map.insert(key, V::decode(decoder)?);
+            Ok(())
+        })
+    }
+
+    fn from_null() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+impl<K: FromHessian + Ord, V: FromHessian> FromHessian for BTreeMap<K, V> {
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        if decoder.null()? {
+            return Ok(Self::default());
+        }
+        decoder.read_map(Self::default, |map, decoder| {
+            let key = K::decode(decoder)?;
+            map.insert(key, V::decode(decoder)?);
+            Ok(())
+        })
+    }
+
+    fn from_null() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+impl<K, V, S> JavaType for HashMap<K, V, S> {
+    fn java_name() -> Cow<'static, str> {
+        "java.util.Map".into()
+    }
+}
+
+impl<K, V> JavaType for BTreeMap<K, V> {
+    fn java_name() -> Cow<'static, str> {
+        "java.util.Map".into()
+    }
+}

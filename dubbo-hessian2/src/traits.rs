@@ -1,0 +1,94 @@
+//! What makes a Rust type a Java type.
+
+use std::borrow::Cow;
+
+use crate::{DecodeError, Decoder, EncodeError, Encoder};
+
+/// The bytes of `value`: one Hessian value.
+pub fn to_vec<T: ToHessian + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
+    let mut encoder = Encoder::new();
+    value.encode(&mut encoder)?;
+    Ok(encoder.into_bytes())
+}
+
+/// Reads the one value that `bytes` hold. Bytes after it are an error; a [`Decoder`] leaves them to its caller.
+pub fn from_slice<T: FromHessian>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let mut decoder = Decoder::new(bytes);
+    let value = T::decode(&mut decoder).map_err(|error| error.or_at(decoder.position()))?;
+    decoder.finish()?;
+    Ok(value)
+}
+
+/// A value that can be written.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written as a Hessian value",
+    note = "derive it with `#[derive(Hessian)]`; tuples and unsigned numbers beyond a byte have no Java type"
+)]
+pub trait ToHessian {
+    /// Writes exactly one value.
+    fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError>;
+
+    /// How a `Vec<Self>` or `[Self]` is written: an untyped list, and for `u8` binary.
+    fn encode_list(items: &[Self], encoder: &mut Encoder) -> Result<(), EncodeError>
+    where
+        Self: Sized,
+    {
+        encoder.items(None, items)
+    }
+
+    /// How a `Box<[Self]>`, which is Java's array, is written: a list typed with [`JavaType::array_type`]; for `u8`
+    /// and `i8` binary, for `char` a string (`docs/spec/hessian2.md` §3).
+    fn encode_array(items: &[Self], encoder: &mut Encoder) -> Result<(), EncodeError>
+    where
+        Self: Sized + JavaType,
+    {
+        encoder.items(Some(&Self::array_type()), items)
+    }
+}
+
+/// A value that can be read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a Hessian value",
+    note = "derive it with `#[derive(Hessian)]`; tuples and unsigned numbers beyond a byte have no Java type"
+)]
+pub trait FromHessian: Sized {
+    /// Reads exactly one value.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
+
+    /// What null and a missing field mean.
+    ///
+    /// `Some(None)` for `Option`; zero or empty for scalars, strings, bytes and collections, as for Java's primitives
+    /// and Go's zero values; `None`, an error that says to use `Option`, for everything else.
+    fn from_null() -> Option<Self> {
+        None
+    }
+
+    /// Reads a `Vec<Self>`: any form of a list, and for `u8` and `i8` binary too.
+    fn decode_list(decoder: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
+        decoder.read_list(Vec::with_capacity, |items, decoder| {
+            items.push(Self::decode(decoder)?);
+            Ok(())
+        })
+    }
+}
+
+/// What Java calls a type, for the names of parameters and results of services.
+pub trait JavaType {
+    /// As `Class.getName()`: `int`, `java.lang.String`, `[I`, `[Lcom.x.User;`, `com.x.User`.
+    fn java_name() -> Cow<'static, str>;
+
+    /// What `Option<Self>` is called: `java.lang.Integer` for `i32`.
+    fn boxed_name() -> Cow<'static, str> {
+        Self::java_name()
+    }
+
+    /// What `Vec<Self>` is called: `java.util.List`, and `[B` for `u8`.
+    fn list_name() -> Cow<'static, str> {
+        "java.util.List".into()
+    }
+
+    /// Hessian's list type of an array of these: `[int`, `[string`, `[object`, `[[int`, `[com.x.User`.
+    fn array_type() -> Cow<'static, str> {
+        format!("[{}", Self::java_name()).into()
+    }
+}
