@@ -30,6 +30,7 @@ mod decode;
 pub mod derive_support;
 mod encode;
 mod error;
+pub mod java;
 mod limits;
 mod policy;
 mod shared;
