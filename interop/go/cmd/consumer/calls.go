@@ -62,19 +62,6 @@ func callGreet(service, method string) call {
 	}
 }
 
-// greetUntil calls until the outcome is as wanted, fifteen seconds at most: a dubbo-go
-// provider that stops waits ten seconds for its watchers to leave.
-func greetUntil(done func(error) bool) call {
-	return func(ctx context.Context, e *env) (got any, err error) {
-		for start := time.Now(); time.Since(start) < 15*time.Second; time.Sleep(50 * time.Millisecond) {
-			if got, err = greet("dubbo")(ctx, e); done(err) {
-				break
-			}
-		}
-		return got, err
-	}
-}
-
 func echo(in *pb.EchoMessage) call {
 	return func(ctx context.Context, e *env) (any, error) {
 		g, err := e.greeter()
@@ -421,42 +408,6 @@ func watch(ctx context.Context, e *env, service string) (func() (any, error), er
 		}
 		return s.Msg().GetStatus().String(), nil
 	}, nil
-}
-
-// shutdownInFlight has a call under way when the provider is told to stop, watches the
-// health of the service and makes one more call once it is no longer served.
-func shutdownInFlight(ctx context.Context, e *env) (any, error) {
-	next, err := watch(ctx, e, greeterName)
-	if err != nil {
-		return nil, err
-	}
-	before, err := next()
-	if err != nil {
-		return nil, err
-	}
-	type result struct {
-		slept any
-		err   error
-	}
-	sleeping := make(chan result, 1)
-	go func() {
-		slept, err := sleep(patient, 2000)(ctx, e)
-		sleeping <- result{slept, err}
-	}()
-	during, err := next()
-	if err != nil {
-		return nil, err
-	}
-	// The notice may arrive before the provider has stopped to take calls.
-	time.Sleep(300 * time.Millisecond)
-	_, late := greet("late")(ctx, e)
-	got := map[string]any{"before": before, "during": during}
-	if late != nil {
-		got["late"] = describe(late)
-	}
-	r := <-sleeping
-	got["slept"] = r.slept
-	return got, r.err
 }
 
 // answer leaves out what a failed call only seems to give.

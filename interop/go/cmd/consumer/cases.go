@@ -21,9 +21,10 @@ var (
 )
 
 // The names and what they mean are shared with the other consumers.
-var cases = slices.Concat(fixed, errorCodes("fail_code_%02d"), errorCodes("fail_details_%02d", "one", "two"))
+var cases = slices.Concat(greeterCases, errorCodes("fail_code_%02d"), errorCodes("fail_details_%02d", "one", "two"),
+	userCases, echoCases, genericCases)
 
-var fixed = []testCase{
+var greeterCases = []testCase{
 	{"greet", greet("dubbo")},
 	{"greet_empty", greet("")},
 	{"greet_unicode", greet("é 中文 😀")},
@@ -79,7 +80,7 @@ var fixed = []testCase{
 	{"wrong_group", greetWith(reference{group: "nogroup"})},
 
 	{"attachments_map", func(ctx context.Context, e *env) (any, error) {
-		return attachments(attach(ctx, "attachments_map", map[string]any{
+		return attachments(attach(ctx, "tri/attachments_map", map[string]any{
 			"userId": "7", "multi": []string{"a", "b"}, "X-Mixed-Case": "v", "blob-bin": tri.EncodeBinaryHeader([]byte{0, 1, 0xfe, 0xff}),
 		}), e, &pb.AttachmentsRequest{Reply: []*pb.Attachment{
 			{Key: "reply-one", Value: "1"},
@@ -94,12 +95,12 @@ var fixed = []testCase{
 		})
 	}},
 	{"attachments_nonascii", func(ctx context.Context, e *env) (any, error) {
-		return attachments(attach(ctx, "attachments_nonascii", map[string]any{"city": "Zürich 中"}), e, &pb.AttachmentsRequest{
+		return attachments(attach(ctx, "tri/attachments_nonascii", map[string]any{"city": "Zürich 中"}), e, &pb.AttachmentsRequest{
 			Reply: []*pb.Attachment{{Key: "reply-city", Value: "Zürich 中"}},
 		})
 	}},
 	{"attachments_newline", func(ctx context.Context, e *env) (any, error) {
-		return attachments(attach(ctx, "attachments_newline", map[string]any{"bad": "a\nb"}), e, &pb.AttachmentsRequest{})
+		return attachments(attach(ctx, "tri/attachments_newline", map[string]any{"bad": "a\nb"}), e, &pb.AttachmentsRequest{})
 	}},
 
 	{"health_check", health("")},
@@ -110,8 +111,8 @@ var fixed = []testCase{
 	{"health_watch_unknown", healthWatch("no.such.Service")},
 
 	{"shutdown_inflight", shutdownInFlight},
-	{"shutdown_after", greetUntil(func(err error) bool { return err != nil })},
-	{"shutdown_reconnect", greetUntil(func(err error) bool { return err == nil })},
+	{"shutdown_after", callUntil(func(err error) bool { return err != nil })},
+	{"shutdown_reconnect", callUntil(func(err error) bool { return err == nil })},
 }
 
 // errorCodes asks for each code of the protocol, and for one that it does not know.

@@ -10,24 +10,31 @@ import (
 	"dubbo.apache.org/dubbo-go/v3/logger"
 	hpb "dubbo.apache.org/dubbo-go/v3/protocol/triple/health/triple_health"
 
+	"dubbo-rust/interop/go/internal/impl"
 	"dubbo-rust/interop/go/internal/stub"
 )
 
 const defaultTimeout = 3 * time.Second
 
-// env makes references; the plain one to the Greeter is made once.
+// env makes references to the provider at one address; the plain ones are made once.
 type env struct {
-	ins   *dubbo.Instance
-	plain *stub.Greeter
+	ins       *dubbo.Instance
+	protocol  string
+	address   string
+	plain     *stub.Greeter
+	plainUser *client.Connection
 }
 
 // reference says how a reference differs from the plain one.
 type reference struct {
 	timeout        time.Duration
 	group, version string
+	// generic is the mode of a reference without the interface.
+	generic string
 }
 
-func newEnv() (*env, error) {
+// newEnvs makes an env for each protocol.
+func newEnvs(addresses map[string]*string) (map[string]*env, error) {
 	ins, err := dubbo.NewInstance(
 		dubbo.WithName("interop-go-consumer"),
 		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),
@@ -35,7 +42,11 @@ func newEnv() (*env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &env{ins: ins}, nil
+	envs := map[string]*env{}
+	for protocol, address := range addresses {
+		envs[protocol] = &env{ins: ins, protocol: protocol, address: *address}
+	}
+	return envs, nil
 }
 
 func (e *env) greeter() (*stub.Greeter, error) {
@@ -54,7 +65,7 @@ func (e *env) refer(r reference) (*stub.Greeter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stub.Dial(cli, options(r)...)
+	return stub.Dial(cli, e.protobuf(r)...)
 }
 
 // conn dials a service by name, for methods that the stub does not have.
@@ -64,7 +75,7 @@ func (e *env) conn(service, method string) (*client.Connection, error) {
 		return nil, err
 	}
 	info := &client.ClientInfo{InterfaceName: service, MethodNames: []string{method}}
-	return cli.DialWithInfo(service, info, options(reference{})...)
+	return cli.DialWithInfo(service, info, e.protobuf(reference{})...)
 }
 
 func (e *env) health() (hpb.Health, error) {
@@ -72,7 +83,7 @@ func (e *env) health() (hpb.Health, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hpb.NewHealth(cli, options(reference{})...)
+	return hpb.NewHealth(cli, e.protobuf(reference{})...)
 }
 
 // client makes one client for each reference: the options of a reference leak into the
@@ -84,18 +95,50 @@ func (e *env) client(r reference) (*client.Client, error) {
 	return e.ins.NewClient(client.WithClientRequestTimeout(r.timeout), client.WithClientRetries(0))
 }
 
-func options(r reference) []client.ReferenceOption {
-	o := []client.ReferenceOption{
-		client.WithURL("tri://" + *addr),
-		client.WithProtocolTriple(),
-		client.WithRetries(0),
-		client.WithSerialization(constant.ProtobufSerialization),
+// user refers to the service without protobuf.
+func (e *env) user() (*client.Connection, error) {
+	if e.plainUser == nil {
+		c, err := e.referUser(impl.UserServiceName, reference{})
+		if err != nil {
+			return nil, err
+		}
+		e.plainUser = c
+	}
+	return e.plainUser, nil
+}
+
+func (e *env) referUser(service string, r reference) (*client.Connection, error) {
+	cli, err := e.client(r)
+	if err != nil {
+		return nil, err
+	}
+	o := append(e.hessian(r), client.WithIDL(constant.NONIDL))
+	return cli.DialWithInfo(service, &client.ClientInfo{InterfaceName: service}, o...)
+}
+
+func (e *env) protobuf(r reference) []client.ReferenceOption {
+	return append(e.options(r), client.WithSerialization(constant.ProtobufSerialization))
+}
+
+func (e *env) hessian(r reference) []client.ReferenceOption {
+	return append(e.options(r), client.WithSerialization(constant.Hessian2Serialization))
+}
+
+func (e *env) options(r reference) []client.ReferenceOption {
+	o := []client.ReferenceOption{client.WithURL(e.protocol + "://" + e.address), client.WithRetries(0)}
+	if e.protocol == "dubbo" {
+		o = append(o, client.WithProtocolDubbo())
+	} else {
+		o = append(o, client.WithProtocolTriple())
 	}
 	if r.group != "" {
 		o = append(o, client.WithGroup(r.group))
 	}
 	if r.version != "" {
 		o = append(o, client.WithVersion(r.version))
+	}
+	if r.generic != "" {
+		o = append(o, client.WithGenericType(r.generic))
 	}
 	return o
 }

@@ -1,4 +1,4 @@
-// Command consumer calls the Greeter contract with dubbo-go and prints one JSON object
+// Command consumer calls the contract with dubbo-go and prints one JSON object
 // per case, in one line: {"case":…, "got":…, "error":{"code","message","details"}, "millis":…}.
 // It reports and does not judge: what each case has to give is known to the runner.
 package main
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/dubbo-go-hessian2/java_exception"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -24,10 +25,13 @@ import (
 )
 
 var (
-	addr  = flag.String("addr", "127.0.0.1:20000", "provider host:port")
-	names = flag.String("cases", "", "comma separated names of cases, run in this order (default: all)")
-	list  = flag.Bool("list", false, "print the names of the cases and exit")
-	level = flag.String("log", "fatal", "log level of the framework")
+	addresses = map[string]*string{
+		"tri":   flag.String("tri", "", "host:port of the provider's Triple"),
+		"dubbo": flag.String("dubbo", "", "host:port of the provider's dubbo"),
+	}
+	labels = flag.String("cases", "", "comma separated PROTOCOL/NAME of cases, run in this order")
+	list   = flag.Bool("list", false, "print the names of the cases and exit")
+	level  = flag.String("log", "fatal", "log level of the framework")
 )
 
 // report is a line of output. Got is what the calls of the case gave, Error what ended
@@ -39,9 +43,11 @@ type report struct {
 	Millis int64    `json:"millis"`
 }
 
-// failure has no code when the error is none of the protocol's.
+// failure has a code when the framework or the provider gave one, and a class when it is an
+// exception that came as an object.
 type failure struct {
 	Code    int      `json:"code,omitempty"`
+	Class   string   `json:"class,omitempty"`
 	Message string   `json:"message"`
 	Details []detail `json:"details,omitempty"`
 }
@@ -53,7 +59,13 @@ type detail struct {
 
 type testCase struct {
 	name string
-	run  func(context.Context, *env) (any, error)
+	run  call
+}
+
+// selected is a case over one protocol.
+type selected struct {
+	label, protocol string
+	run             call
 }
 
 func main() {
@@ -65,7 +77,7 @@ func main() {
 		}
 		return
 	}
-	selected, err := selection()
+	chosen, err := selection()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,38 +85,35 @@ func main() {
 	results := json.NewEncoder(os.Stdout)
 	results.SetEscapeHTML(false)
 	os.Stdout = os.Stderr
-	e, err := newEnv()
+	envs, err := newEnvs(addresses)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, c := range selected {
-		if err := results.Encode(run(c, e)); err != nil {
+	for _, c := range chosen {
+		if err := results.Encode(run(c, envs[c.protocol])); err != nil {
 			log.Fatal(err)
 		}
 	}
 }
 
-func selection() ([]testCase, error) {
-	if *names == "" {
-		return cases, nil
-	}
-	known := map[string]testCase{}
+func selection() (out []selected, err error) {
+	known := map[string]call{}
 	for _, c := range cases {
-		known[c.name] = c
+		known[c.name] = c.run
 	}
-	var out []testCase
-	for _, n := range strings.Split(*names, ",") {
-		c, ok := known[n]
-		if !ok {
-			return nil, fmt.Errorf("no case named %q", n)
+	for _, label := range strings.Split(*labels, ",") {
+		protocol, name, _ := strings.Cut(label, "/")
+		run, ok := known[name]
+		if !ok || addresses[protocol] == nil {
+			return nil, fmt.Errorf("no case %q", label)
 		}
-		out = append(out, c)
+		out = append(out, selected{label, protocol, run})
 	}
 	return out, nil
 }
 
-func run(c testCase, e *env) (r report) {
-	r.Case = c.name
+func run(c selected, e *env) (r report) {
+	r.Case = c.label
 	start := time.Now()
 	defer func() {
 		r.Millis = time.Since(start).Milliseconds()
@@ -112,7 +121,7 @@ func run(c testCase, e *env) (r report) {
 			r.Error = &failure{Message: fmt.Sprintf("the consumer panicked: %v", p)}
 		}
 	}()
-	got, err := c.run(attach(context.Background(), c.name, nil), e)
+	got, err := c.run(attach(context.Background(), c.label, nil), e)
 	r.Got = got
 	if err != nil {
 		r.Error = describe(err)
@@ -120,9 +129,9 @@ func run(c testCase, e *env) (r report) {
 	return r
 }
 
-// attach puts the case's name and more attachments into the context.
-func attach(ctx context.Context, name string, more map[string]any) context.Context {
-	all := map[string]any{impl.CaseKey: name}
+// attach puts the case's label and more attachments into the context.
+func attach(ctx context.Context, label string, more map[string]any) context.Context {
+	all := map[string]any{impl.CaseKey: label}
 	for k, v := range more {
 		all[k] = v
 	}
@@ -131,7 +140,12 @@ func attach(ctx context.Context, name string, more map[string]any) context.Conte
 
 func describe(err error) *failure {
 	var te *tri.Error
-	if !errors.As(err, &te) {
+	var exception java_exception.Throwabler
+	switch {
+	case errors.As(err, &te):
+	case errors.As(err, &exception):
+		return &failure{Class: exception.JavaClassName(), Message: exception.Error()}
+	default:
 		return &failure{Message: err.Error()}
 	}
 	f := &failure{Code: int(te.Code()), Message: te.Message()}

@@ -1,4 +1,4 @@
-// Command provider serves the Greeter contract with dubbo-go.
+// Command provider serves the contract with dubbo-go, over the protocols that have a port.
 //
 // On its standard output it prints one JSON object per line: {"event":"ready"} once it
 // accepts connections, then what happens to the calls it is asked to hold (see impl.Notice).
@@ -11,11 +11,13 @@ import (
 	"log"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"dubbo.apache.org/dubbo-go/v3"
+	"dubbo.apache.org/dubbo-go/v3/common/constant"
 	"dubbo.apache.org/dubbo-go/v3/graceful_shutdown"
 	_ "dubbo.apache.org/dubbo-go/v3/imports"
 	"dubbo.apache.org/dubbo-go/v3/logger"
@@ -27,7 +29,10 @@ import (
 )
 
 var (
-	port  = flag.Int("port", 20000, "port to listen on, on every address")
+	ports = map[string]*int{
+		"tri":   flag.Int("tri", 0, "port of Triple, on every address"),
+		"dubbo": flag.Int("dubbo", 0, "port of dubbo, on every address"),
+	}
 	guard = flag.Bool("until-stdin-ends", false, "exit when the standard input ends, so that no provider outlives its runner")
 	level = flag.String("log", "fatal", "log level of the framework")
 )
@@ -51,7 +56,9 @@ func main() {
 		_ = events.Encode(n)
 	}
 	go func() {
-		awaitListener()
+		for _, port := range ports {
+			awaitListener(*port)
+		}
 		notice(impl.Notice{Event: "ready"})
 	}()
 	if err := serve(notice); err != nil {
@@ -60,17 +67,26 @@ func main() {
 }
 
 func serve(notice func(impl.Notice)) error {
-	ins, err := dubbo.NewInstance(
+	options := []dubbo.InstanceOption{
 		dubbo.WithName("interop-go-provider"),
 		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),
-		dubbo.WithProtocol(protocol.WithTriple(), protocol.WithPort(*port)),
 		// Without a registry nobody needs time to notice that the provider leaves.
 		dubbo.WithShutdown(
 			graceful_shutdown.WithStepTimeout(10*time.Second),
 			graceful_shutdown.WithConsumerUpdateWaitTime(0),
 			graceful_shutdown.WithOfflineRequestWindowTimeout(0),
 		),
-	)
+	}
+	var served []string
+	if port := *ports["tri"]; port != 0 {
+		options = append(options, dubbo.WithProtocol(protocol.WithID("tri"), protocol.WithTriple(), protocol.WithPort(port)))
+		served = append(served, "tri")
+	}
+	if port := *ports["dubbo"]; port != 0 {
+		options = append(options, dubbo.WithProtocol(protocol.WithID("dubbo"), protocol.WithDubbo(), protocol.WithPort(port)))
+		served = append(served, "dubbo")
+	}
+	ins, err := dubbo.NewInstance(options...)
 	if err != nil {
 		return err
 	}
@@ -78,19 +94,36 @@ func serve(notice func(impl.Notice)) error {
 	if err != nil {
 		return err
 	}
-	if err := stub.Register(srv, &impl.Greeter{Notice: notice}); err != nil {
+	const suffix = " from g1/1.0.0"
+	grouped := []server.ServiceOption{server.WithGroup("g1"), server.WithVersion("1.0.0")}
+	if slices.Contains(served, "tri") {
+		triple := server.WithProtocolIDs([]string{"tri"})
+		if err := stub.Register(srv, &impl.Greeter{Notice: notice}, triple); err != nil {
+			return err
+		}
+		second := &impl.Grouped{Greeter: impl.Greeter{Notice: notice, Suffix: suffix}}
+		if err := stub.Register(srv, second, append(grouped, triple)...); err != nil {
+			return err
+		}
+	}
+	user := []server.ServiceOption{
+		server.WithInterface(impl.UserServiceName),
+		server.WithProtocolIDs(served),
+		server.WithSerialization(constant.Hessian2Serialization),
+	}
+	if err := srv.RegisterService(&impl.UserService{Notice: notice}, user...); err != nil {
 		return err
 	}
-	grouped := &impl.Grouped{Greeter: impl.Greeter{Notice: notice, Suffix: " from g1/1.0.0"}}
-	if err := stub.Register(srv, grouped, server.WithGroup("g1"), server.WithVersion("1.0.0")); err != nil {
+	second := &impl.GroupedUserService{UserService: impl.UserService{Notice: notice, Suffix: suffix}}
+	if err := srv.RegisterService(second, append(grouped, user...)...); err != nil {
 		return err
 	}
 	return srv.Serve()
 }
 
-func awaitListener() {
-	for {
-		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)))
+func awaitListener(port int) {
+	for port != 0 {
+		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			_ = c.Close()
 			return

@@ -168,13 +168,16 @@ func (*Greeter) Attachments(ctx context.Context, r *pb.AttachmentsRequest) (*pb.
 	return resp, nil
 }
 
-// attachments are all request headers, the framework's own ones too.
+// attachments are those of the request: over Triple all headers, the framework's own ones too.
 func attachments(ctx context.Context) map[string][]string {
 	out := map[string][]string{}
 	if m, ok := ctx.Value(constant.AttachmentKey).(map[string]any); ok {
 		for k, v := range m {
-			if values, ok := v.([]string); ok {
-				out[k] = values
+			switch v := v.(type) {
+			case []string:
+				out[k] = v
+			default:
+				out[k] = []string{fmt.Sprint(v)}
 			}
 		}
 	}
@@ -192,15 +195,17 @@ func replyCase(ctx context.Context) {
 
 // held is a call that waits.
 type held struct {
-	g     *Greeter
-	ctx   context.Context
-	n     Notice
-	start time.Time
+	notice func(Notice)
+	ctx    context.Context
+	n      Notice
+	start  time.Time
 }
 
-func (g *Greeter) hold(ctx context.Context, method string) held {
-	h := held{g, ctx, Notice{Event: "held", Case: caseOf(ctx), Method: method}, time.Now()}
-	g.Notice(h.n)
+func (g *Greeter) hold(ctx context.Context, method string) held { return hold(ctx, method, g.Notice) }
+
+func hold(ctx context.Context, method string, notice func(Notice)) held {
+	h := held{notice, ctx, Notice{Event: "held", Case: caseOf(ctx), Method: method}, time.Now()}
+	notice(h.n)
 	return h
 }
 
@@ -217,7 +222,7 @@ func (h held) wait(d time.Duration) error {
 
 func (h held) cutShort() {
 	h.n.Event, h.n.Millis = "cut_short", time.Since(h.start).Milliseconds()
-	h.g.Notice(h.n)
+	h.notice(h.n)
 }
 
 const forever = time.Hour
