@@ -76,8 +76,12 @@ func callUntil(done func(error) bool) call {
 }
 
 // heartbeat is silent for longer than a provider waits for one. The framework spreads calls
-// over a few connections.
+// over sixteen connections, which it opens by and by.
 func heartbeat(ctx context.Context, e *env) (any, error) {
+	if _, err := connections(ctx, e); err != nil {
+		return nil, err
+	}
+	time.Sleep(time.Second)
 	before, err := connections(ctx, e)
 	if err != nil {
 		return nil, err
@@ -95,10 +99,10 @@ func heartbeat(ctx context.Context, e *env) (any, error) {
 	return "the same connection", nil
 }
 
-// connections are those that the provider sees.
+// connections are those that the provider sees, in so many calls that none is missed.
 func connections(ctx context.Context, e *env) (map[any]bool, error) {
 	seen := map[any]bool{}
-	for range 50 {
+	for range 400 {
 		address, err := user[string]("remote")(ctx, e)
 		if err != nil {
 			return nil, err
