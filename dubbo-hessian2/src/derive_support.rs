@@ -1,5 +1,7 @@
 //! What `#[derive(Hessian)]` calls. Not a public interface: it changes with `dubbo-macros`, and no other code should use it.
 
+use std::borrow::Cow;
+
 use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Shape};
 
 /// A class with fields: what a subclass can take them from.
@@ -50,39 +52,37 @@ pub fn write<T: WriteObject + ?Sized>(
 /// Reads an object as a whole.
 #[inline]
 pub fn read<T: ReadObject>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
+    if decoder.null()? {
+        return Err(DecodeError::null_for(T::SHAPE.class));
+    }
     T::read(decoder, T::SHAPE, 0, |decoder, _| decoder.skip())
 }
 
-/// Reads the value of a field.
+/// Reads the value of a field for which null means that it is missing.
 #[inline]
-pub fn field<T: FromHessian>(
-    decoder: &mut Decoder<'_>,
-    class: &'static str,
-    name: &'static str,
-) -> Result<Option<T>, DecodeError> {
-    match T::decode(decoder) {
-        Ok(value) => Ok(Some(value)),
-        Err(error) => Err(error.in_field(class, name)),
-    }
-}
-
-/// Reads the value of a field for which null means the same as that it is missing.
-#[inline]
-pub fn nullable_field<T: FromHessian>(
-    decoder: &mut Decoder<'_>,
-    class: &'static str,
-    name: &'static str,
-) -> Result<Option<T>, DecodeError> {
+pub fn nullable_field<T: FromHessian>(decoder: &mut Decoder<'_>) -> Result<Option<T>, DecodeError> {
     if decoder.null()? {
         return Ok(None);
     }
-    field(decoder, class, name)
+    T::decode(decoder).map(Some)
 }
 
 /// The value of a field that is missing.
 #[inline]
 pub fn absent<T: FromHessian>(class: &'static str, field: &'static str) -> Result<T, DecodeError> {
     T::from_null().ok_or_else(|| missing(class, field))
+}
+
+/// Reads the name of a constant of the enum `class`.
+#[inline]
+pub fn constant<'a>(
+    decoder: &mut Decoder<'a>,
+    class: &'static str,
+) -> Result<Cow<'a, str>, DecodeError> {
+    if decoder.null()? {
+        return Err(DecodeError::null_for(class));
+    }
+    decoder.read_enum()
 }
 
 /// The error for a constant that an enum does not have.

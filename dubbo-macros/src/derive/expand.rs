@@ -147,14 +147,21 @@ fn read(class: &Class, body: &Struct, support: &Path) -> TokenStream {
     let slots: Vec<_> = (0..body.fields.len()).map(slot).collect();
     let types = body.fields.iter().map(|field| &field.ty);
     let arms = body.fields.iter().enumerate().map(|(index, field)| {
-        let (slot, ty, name) = (&slots[index], &field.ty, &field.name);
+        let (slot, ty) = (&slots[index], &field.ty);
         let index = Literal::usize_unsuffixed(index);
-        let function = match field.absent {
-            Absent::Null => code!(field),
-            Absent::Default | Absent::From(_) => code!(nullable_field),
+        let value = match field.absent {
+            Absent::Null => quote_spanned! {at(ty)=>
+                ::core::option::Option::Some(<#ty as #hessian::FromHessian>::decode(decoder)?)
+            },
+            Absent::Default | Absent::From(_) => quote_spanned! {at(ty)=>
+                #support::nullable_field::<#ty>(decoder)?
+            },
         };
-        quote_spanned! {at(ty)=>
-            #index => #slot = #support::#function::<#ty>(decoder, shape.class, #name)?,
+        code! {
+            #index => {
+                #slot = #value;
+                ::core::result::Result::Ok(())
+            }
         }
     });
     let (start, object) = match &body.inherited {
@@ -198,9 +205,8 @@ fn read(class: &Class, body: &Struct, support: &Path) -> TokenStream {
         let own = |decoder: &mut #hessian::Decoder<'decoder>, index: ::core::primitive::usize| {
             match ::core::primitive::usize::wrapping_sub(index, start) {
                 #(#arms)*
-                _ => return others(decoder, index),
+                _ => others(decoder, index),
             }
-            ::core::result::Result::Ok(())
         };
         #object
         ::core::result::Result::Ok(Self { #(#values),* })
@@ -260,7 +266,7 @@ fn enumeration(class: &Class, body: &Enum, support: &Path) -> TokenStream {
             fn decode(
                 decoder: &mut #hessian::Decoder<'_>,
             ) -> ::core::result::Result<Self, #hessian::DecodeError> {
-                let name = decoder.read_enum()?;
+                let name = #support::constant(decoder, #name)?;
                 ::core::result::Result::Ok(match &*name {
                     #(#names => Self::#variants,)*
                     #read_other

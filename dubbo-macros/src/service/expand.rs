@@ -1,8 +1,6 @@
-//! The code of a service: the trait, the server, the client and the descriptor, in the form that they have for a proto
-//! file too.
+//! The code of a service: the trait, the server, the client and the descriptor, as a service of a proto file has them.
 //!
-//! All typing is in `codegen::java`. The code stands among the items of others, so paths are absolute or the user's own,
-//! and locals have spans of the macro.
+//! What turns messages into values, and types into names, is in `codegen::java`.
 
 use heck::ToShoutySnakeCase;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -17,109 +15,81 @@ use crate::code::{at, code};
 
 /// The items for `service`.
 pub(super) fn service(service: &Service) -> TokenStream {
-    let parts = Parts::new(service);
-    let items = [
-        parts.interface(),
-        parts.descriptor(),
-        parts.server(),
-        parts.client(),
-    ];
-    items.into_iter().collect()
+    let (facade, ident) = (&service.facade, &service.item.ident);
+    let name = ident.unraw().to_string();
+    let paths = Paths {
+        core: parse_quote!(#facade::codegen),
+        java: parse_quote!(#facade::codegen::java),
+    };
+    let server = format_ident!("{name}Server", span = ident.span());
+    let client = format_ident!("{name}Client", span = ident.span());
+    let descriptor = format_ident!(
+        "{}_DESCRIPTOR",
+        name.to_shouty_snake_case(),
+        span = ident.span()
+    );
+    [
+        interface(service, &server),
+        paths.descriptor(service, &descriptor),
+        paths.server(service, &server, &descriptor),
+        paths.client(service, &client, &descriptor),
+    ]
+    .into_iter()
+    .collect()
 }
 
-struct Parts<'a> {
-    service: &'a Service,
+fn interface(service: &Service, server: &Ident) -> TokenStream {
+    let (item, name) = (&service.item, &service.interface);
+    let (attrs, vis, ident) = (&item.attrs, &item.vis, &item.ident);
+    let supertraits = item.supertraits.iter();
+    let about = format!(" The service `{name}`. [`{server}`] serves an implementation.");
+    let gap = has_doc(attrs).then(|| code!(#[doc = ""]));
+    let message = format!("`{{Self}}` does not implement the service `{name}`");
+    let label = format!("the trait `{ident}` is not implemented for it");
+    let names = service.methods.iter();
+    let names: Vec<_> = names.map(|method| format!("`{}`", method.ident)).collect();
+    let how = match names.as_slice() {
+        [] => String::new(),
+        names => format!(", with an `async fn` for each method: {}", names.join(", ")),
+    };
+    let note = format!("write `impl {ident} for {{Self}}`{how}");
+    let methods = service.methods.iter().map(|method| {
+        let Method { attrs, ident, .. } = method;
+        let (inputs, result) = (&method.sig.inputs, &method.answer.result);
+        quote_spanned! {at(ident)=>
+            #(#attrs)*
+            fn #ident(#inputs) -> impl ::core::future::Future<Output = #result> + ::core::marker::Send;
+        }
+    });
+    code! {
+        #(#attrs)*
+        #gap
+        #[doc = #about]
+        #[diagnostic::on_unimplemented(message = #message, label = #label, note = #note)]
+        #vis trait #ident: #(#supertraits +)* ::core::marker::Send + ::core::marker::Sync + 'static {
+            #(#methods)*
+        }
+    }
+}
+
+struct Paths {
+    /// What all generated code uses.
     core: Path,
     java: Path,
-    interface: &'a Ident,
-    server: Ident,
-    client: Ident,
-    descriptor: Ident,
 }
 
-impl<'a> Parts<'a> {
-    fn new(service: &'a Service) -> Self {
-        let facade = &service.facade;
-        let ident = &service.item.ident;
-        let name = ident.unraw().to_string();
-        let span = ident.span();
-        Self {
-            service,
-            core: parse_quote!(#facade::codegen),
-            java: parse_quote!(#facade::codegen::java),
-            interface: ident,
-            server: format_ident!("{name}Server", span = span),
-            client: format_ident!("{name}Client", span = span),
-            descriptor: format_ident!("{}_DESCRIPTOR", name.to_shouty_snake_case(), span = span),
-        }
-    }
-
-    fn interface(&self) -> TokenStream {
-        let Self {
-            service,
-            interface,
-            server,
-            ..
-        } = self;
-        let (attrs, vis) = (&service.item.attrs, &service.item.vis);
-        let supertraits = service.item.supertraits.iter();
-        let about = format!(
-            " The service `{}`. [`{server}`] serves an implementation.",
-            service.interface
-        );
-        let gap = has_doc(attrs).then(|| code!(#[doc = ""]));
-        let message = format!(
-            "`{{Self}}` does not implement the service `{}`",
-            service.interface
-        );
-        let label = format!("the trait `{interface}` is not implemented for it");
-        let names: Vec<_> = service
-            .methods
-            .iter()
-            .map(|method| format!("`{}`", method.ident))
-            .collect();
-        let how = match names.as_slice() {
-            [] => String::new(),
-            names => format!(", with an `async fn` for each method: {}", names.join(", ")),
-        };
-        let note = format!("write `impl {interface} for {{Self}}`{how}");
-        let methods = service.methods.iter().map(|method| {
-            let Method { attrs, ident, .. } = method;
-            let (inputs, result) = (&method.sig.inputs, &method.answer.result);
-            quote_spanned! {at(ident)=>
-                #(#attrs)*
-                fn #ident(
-                    #inputs
-                ) -> impl ::core::future::Future<Output = #result> + ::core::marker::Send;
-            }
-        });
-        code! {
-            #(#attrs)*
-            #gap
-            #[doc = #about]
-            #[diagnostic::on_unimplemented(message = #message, label = #label, note = #note)]
-            #vis trait #interface:
-                #(#supertraits +)* ::core::marker::Send + ::core::marker::Sync + 'static
-            {
-                #(#methods)*
-            }
-        }
-    }
-
-    fn descriptor(&self) -> TokenStream {
-        let Self {
-            service,
-            core,
-            java,
-            descriptor,
-            ..
-        } = self;
+impl Paths {
+    fn descriptor(&self, service: &Service, descriptor: &Ident) -> TokenStream {
+        let Self { core, java } = self;
         let (vis, name) = (&service.item.vis, &service.interface);
         let about = format!(" What is known of the service `{name}` at run time.");
-        let (version, group) = (
-            option(service.version.as_ref()),
-            option(service.group.as_ref()),
-        );
+        let option = |text: &Option<String>| {
+            let text = text
+                .as_ref()
+                .map(|text| code!(::core::option::Option::Some(#text)));
+            text.unwrap_or_else(|| code!(::core::option::Option::None))
+        };
+        let (version, group) = (option(&service.version), option(&service.group));
         let methods = service.methods.iter().map(|method| self.spec(method));
         code! {
             #[doc = #about]
@@ -133,21 +103,19 @@ impl<'a> Parts<'a> {
     }
 
     fn spec(&self, method: &Method) -> TokenStream {
-        let Self { core, java, .. } = self;
-        let java_name = |ty: &Type| quote_spanned!(at(ty)=> <#ty as #java::JavaType>::java_name());
-        let name = &method.name;
+        let Self { core, java } = self;
+        let name_of = |ty: &Type| quote_spanned!(at(ty)=> <#ty as #java::JavaType>::java_name());
         let parameters = match (&method.types, &method.requests) {
             (Some(types), _) => Some(code!(.parameters_as([#(#types),*]))),
             (None, Requests::Values(values)) if !values.is_empty() => {
-                let names = values.iter().map(|(_, ty)| java_name(ty));
+                let names = values.iter().map(|(_, ty)| name_of(ty));
                 Some(code!(.parameters([#(#names),*])))
             }
             (None, _) => None,
         };
-        let returns = match &method.returns {
-            Some(name) => code!(#name),
-            None => java_name(method.answer.message()),
-        };
+        let returns = method.returns.as_ref().map(|name| code!(#name));
+        let returns = returns.unwrap_or_else(|| name_of(method.answer.message()));
+        let name = &method.name;
         let (kind, _) = kind(method);
         let oneway = method.oneway.then(|| code!(.oneway()));
         let idempotent = method.idempotent.then(|| code!(.idempotent()));
@@ -161,23 +129,16 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn server(&self) -> TokenStream {
-        let Self {
-            service,
-            core,
-            interface,
-            server,
-            descriptor,
-            ..
-        } = self;
-        let vis = &service.item.vis;
+    fn server(&self, service: &Service, server: &Ident, descriptor: &Ident) -> TokenStream {
+        let core = &self.core;
+        let (vis, interface) = (&service.item.vis, &service.item.ident);
         let about = format!(
             " Serves the service `{}` with an implementation of [`{interface}`].",
             service.interface
         );
         let title = server.to_string();
-        let handlers = service.methods.iter().enumerate();
-        let handlers = handlers.map(|(index, method)| self.handler(index, method));
+        let methods = service.methods.iter().enumerate();
+        let handlers = methods.map(|(index, method)| self.handler(index, method, interface));
         code! {
             #[doc = #about]
             #[allow(dead_code, unreachable_pub)]
@@ -210,7 +171,7 @@ impl<'a> Parts<'a> {
                 }
             }
 
-            // The name of the parameter is no type's: those of the methods are named in the same scope.
+            // The methods' types are named in here, so the parameter has a name that none of them has.
             impl<__Handler: #interface> ::core::convert::From<#server<__Handler>> for #core::Service {
                 #[allow(deprecated, unused_variables)]
                 fn from(server: #server<__Handler>) -> Self {
@@ -224,30 +185,24 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn handler(&self, index: usize, method: &Method) -> TokenStream {
-        let Self {
-            core, interface, ..
-        } = self;
+    fn handler(&self, index: usize, method: &Method, interface: &Ident) -> TokenStream {
+        let core = &self.core;
         let index = Literal::usize_unsuffixed(index);
         let Method { ident, answer, .. } = method;
         let (_, function) = kind(method);
         let (input, output) = self.adapters(method);
-        let (context, and_context) = method
-            .takes_context
-            .then(|| {
-                let take = code! {
-                    let context = ::core::clone::Clone::clone(#core::Request::context(&request));
-                };
-                (take, code!(context,))
-            })
-            .unzip();
+        let context = method.takes_context.then(
+            || code!(let context = ::core::clone::Clone::clone(#core::Request::context(&request));),
+        );
+        let passed = method.takes_context.then(|| code!(context));
         let arguments = match &method.requests {
-            Requests::Stream { .. } => code!(message),
+            Requests::Stream(..) => vec![code!(message)],
             Requests::Values(values) => {
                 let places = (0..values.len()).map(Literal::usize_unsuffixed);
-                code!(#(message.#places),*)
+                places.map(|place| code!(message.#place)).collect()
             }
         };
+        let arguments = passed.into_iter().chain(arguments);
         let ty = &answer.ty;
         // Another error than `Status` is told where it is written.
         let answer = quote_spanned! {at(&answer.result)=>
@@ -261,7 +216,7 @@ impl<'a> Parts<'a> {
                     async move {
                         #context
                         let message = #core::Request::into_message(request);
-                        let answer = #interface::#ident(&*handler, #and_context #arguments).await;
+                        let answer = #interface::#ident(&*handler, #(#arguments),*).await;
                         #answer
                         ::core::result::Result::map(answer, #core::Response::new)
                     }
@@ -270,18 +225,12 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn client(&self) -> TokenStream {
-        let Self {
-            service,
-            core,
-            client,
-            descriptor,
-            ..
-        } = self;
+    fn client(&self, service: &Service, client: &Ident, descriptor: &Ident) -> TokenStream {
+        let core = &self.core;
         let vis = &service.item.vis;
         let about = format!(" Calls the service `{}`.", service.interface);
-        let calls = service.methods.iter().enumerate();
-        let calls = calls.map(|(index, method)| self.call(index, method));
+        let methods = service.methods.iter().enumerate();
+        let calls = methods.map(|(index, method)| self.call(index, method));
         code! {
             #[doc = #about]
             #[allow(dead_code, unreachable_pub)]
@@ -311,23 +260,22 @@ impl<'a> Parts<'a> {
         let core = &self.core;
         let index = Literal::usize_unsuffixed(index);
         let (ident, response) = (&method.ident, &method.answer.ty);
-        let about = (!has_doc(&method.attrs)).then(|| format!(" Calls `{}`.", method.name));
-        let about = about.iter();
-        let kept = ["deprecated", "doc"];
-        let kept = |attribute: &&Attribute| kept.iter().any(|name| attribute.path().is_ident(name));
+        let kept = |a: &&Attribute| a.path().is_ident("deprecated") || a.path().is_ident("doc");
         let attrs = method.attrs.iter().filter(kept);
+        let about = (!has_doc(&method.attrs)).then(|| {
+            let about = format!(" Calls `{}`.", method.name);
+            code!(#[doc = #about])
+        });
         let (_, function) = kind(method);
         let (input, output) = self.adapters(method);
         let (parameters, message) = match &method.requests {
-            Requests::Stream { ident, item } => (
-                quote_spanned! {at(item)=>
-                    #ident: impl #core::Stream<Item = #item> + ::core::marker::Send + 'static
-                },
+            Requests::Stream(ident, item) => (
+                code!(#ident: impl #core::Stream<Item = #item> + ::core::marker::Send + 'static),
                 code!(#ident),
             ),
             Requests::Values(values) => {
-                let idents: Vec<_> = values.iter().map(|(ident, _)| ident).collect();
-                let types = values.iter().map(|(_, ty)| ty);
+                let (idents, types): (Vec<_>, Vec<_>) =
+                    values.iter().map(|(ident, ty)| (ident, ty)).unzip();
                 (
                     code!(#(#idents: #types),*),
                     code!(#core::Request::new((#(#idents,)*))),
@@ -336,11 +284,8 @@ impl<'a> Parts<'a> {
         };
         code! {
             #(#attrs)*
-            #(#[doc = #about])*
-            pub fn #ident(
-                &self,
-                #parameters
-            ) -> #core::Call<'_, #core::Response<#response>> {
+            #about
+            pub fn #ident(&self, #parameters) -> #core::Call<'_, #core::Response<#response>> {
                 self.stub.#function::<#input, #output>(#index, #message)
             }
         }
@@ -351,7 +296,7 @@ impl<'a> Parts<'a> {
         let java = &self.java;
         let value = |ty: &Type| quote_spanned!(at(ty)=> #java::Ret<#ty>);
         let input = match &method.requests {
-            Requests::Stream { item, .. } => value(item),
+            Requests::Stream(_, item) => value(item),
             Requests::Values(values) => {
                 let types = values.iter().map(|(_, ty)| ty);
                 code!(#java::Args<(#(#types,)*)>)
@@ -363,22 +308,15 @@ impl<'a> Parts<'a> {
 
 /// The variant of `CallKind`, and the method of `ServiceBuilder` and of `Stub`.
 fn kind(method: &Method) -> (Ident, Ident) {
-    let streams_requests = matches!(method.requests, Requests::Stream { .. });
-    let (variant, function) = match (streams_requests, method.answer.item.is_some()) {
-        (false, false) => ("Unary", "unary"),
-        (false, true) => ("ServerStream", "server_stream"),
-        (true, false) => ("ClientStream", "client_stream"),
-        (true, true) => ("BidiStream", "bidi_stream"),
+    let values = method.requests.are_values();
+    let (variant, function) = match (values, method.answer.item.is_some()) {
+        (true, false) => ("Unary", "unary"),
+        (true, true) => ("ServerStream", "server_stream"),
+        (false, false) => ("ClientStream", "client_stream"),
+        (false, true) => ("BidiStream", "bidi_stream"),
     };
     let ident = |name| Ident::new(name, Span::mixed_site());
     (ident(variant), ident(function))
-}
-
-fn option(text: Option<&String>) -> TokenStream {
-    match text {
-        Some(text) => code!(::core::option::Option::Some(#text)),
-        None => code!(::core::option::Option::None),
-    }
 }
 
 fn has_doc(attributes: &[Attribute]) -> bool {

@@ -4,9 +4,9 @@ use heck::ToLowerCamelCase;
 use proc_macro2::{Ident, Span};
 use quote::ToTokens;
 use syn::{
-    Attribute, Error, Expr, ExprLit, FnArg, GenericArgument, Lit, Pat, PathArguments, PathSegment,
-    ReceiverKind, ReturnType, Safety, Signature, TraitItemFn, Type, ext::IdentExt,
-    meta::ParseNestedMeta, spanned::Spanned,
+    Attribute, Error, FnArg, GenericArgument, LitStr, Pat, PathArguments, PathSegment,
+    ReceiverKind, ReturnType, Safety, Signature, Token, TraitItemFn, Type, bracketed,
+    ext::IdentExt, meta::ParseNestedMeta, punctuated::Punctuated, spanned::Spanned,
 };
 
 use crate::{java, mistakes::Mistakes, options};
@@ -32,50 +32,72 @@ pub(super) struct Method {
 
 /// What a caller sends.
 pub(super) enum Requests {
-    Stream { ident: Ident, item: Type },
+    /// Messages of a type.
+    Stream(Ident, Box<Type>),
     Values(Vec<(Ident, Type)>),
 }
 
 /// What a handler gives.
 pub(super) struct Answer {
-    /// The type in the `Result`.
-    pub(super) ty: Type,
-    /// What it is a stream of.
-    pub(super) item: Option<Type>,
     /// The `Result`.
     pub(super) result: Type,
+    /// The type in it.
+    pub(super) ty: Type,
+    /// What that is a stream of.
+    pub(super) item: Option<Type>,
 }
 
 impl Method {
     pub(super) fn parse(item: &TraitItemFn) -> syn::Result<Self> {
+        let (mut name, mut types, mut returns) = (None, None, None);
+        let (mut oneway, mut idempotent) = (None, None);
+        options::read(&item.attrs, ATTRIBUTE, |meta| {
+            match options::name(meta).as_str() {
+                "idempotent" => options::set(&mut idempotent, meta, ()),
+                "name" => options::set(&mut name, meta, java::identifier(meta)?),
+                "oneway" => options::set(&mut oneway, meta, meta.path.span()),
+                "returns" => {
+                    let returned = java::type_name(&options::string(meta)?)?;
+                    options::set(&mut returns, meta, returned)
+                }
+                "types" => options::set(&mut types, meta, (meta.path.span(), type_names(meta)?)),
+                _ => {
+                    let known = ["idempotent", "name", "oneway", "returns", "types"];
+                    Err(options::unknown(meta, &known))
+                }
+            }
+        })?;
         let mut mistakes = Mistakes::default();
-        let options = mistakes.take(MethodOptions::parse(&item.attrs));
         check_form(item, &mut mistakes);
         let parameters = mistakes.take(parameters(&item.sig));
         let answer = mistakes.take(Answer::parse(&item.sig));
-        let parsed = options.zip(parameters).zip(answer);
-        if let Some(((options, (_, requests)), answer)) = &parsed {
-            mistakes.take(options.check(requests, answer));
+        if let Some(((_, requests), answer)) = parameters.as_ref().zip(answer.as_ref()) {
+            if let Some((span, types)) = &types {
+                mistakes.take(requests.check_types(*span, types));
+            }
+            if let Some(span) = oneway.filter(|_| !(requests.are_values() && answer.is_nothing())) {
+                let text = "nobody waits for the answer of a one-way method: it takes values and returns \
+                            `Result<(), Status>`";
+                mistakes.add(Error::new(span, text));
+            }
         }
-        let parsed = mistakes.or(parsed)?;
-        let ((options, (takes_context, requests)), answer) =
+        let parsed = mistakes.or(parameters.zip(answer))?;
+        let ((takes_context, requests), answer) =
             parsed.expect("invariant: what is not there is a mistake");
         let ours = |attribute: &&Attribute| attribute.path().is_ident(ATTRIBUTE);
         let ident = item.sig.ident.clone();
         Ok(Self {
             attrs: item.attrs.iter().filter(|a| !ours(a)).cloned().collect(),
             sig: item.sig.clone(),
-            name: options
-                .name
-                .unwrap_or_else(|| ident.unraw().to_string().to_lower_camel_case()),
+            name: name.unwrap_or_else(|| ident.unraw().to_string().to_lower_camel_case()),
             ident,
             takes_context,
             requests,
             answer,
-            types: options.types.map(|(_, types)| types),
-            returns: options.returns,
-            oneway: options.oneway.is_some(),
-            idempotent: options.idempotent.is_some(),
+            types: types.map(|(_, types)| types),
+            returns,
+            oneway: oneway.is_some(),
+            idempotent: idempotent.is_some(),
         })
     }
 
@@ -87,132 +109,61 @@ impl Method {
                 let types = values.iter().map(|(_, ty)| ty.to_token_stream());
                 types.map(|ty| ty.to_string()).collect()
             }
-            (None, Requests::Stream { .. }) => Vec::new(),
+            (None, Requests::Stream(..)) => Vec::new(),
         };
-        // `void m(A, StreamObserver)` and `StreamObserver m(StreamObserver)` have one parameter more.
-        let observes =
-            self.answer.item.is_some() || matches!(self.requests, Requests::Stream { .. });
-        (types, observes)
-    }
-}
-
-#[derive(Default)]
-struct MethodOptions {
-    name: Option<String>,
-    types: Option<(Span, Vec<String>)>,
-    returns: Option<String>,
-    oneway: Option<Span>,
-    idempotent: Option<()>,
-}
-
-impl MethodOptions {
-    fn parse(attributes: &[Attribute]) -> syn::Result<Self> {
-        let mut parsed = Self::default();
-        options::read(attributes, ATTRIBUTE, |meta| {
-            match options::name(meta).as_str() {
-                "idempotent" => options::set(&mut parsed.idempotent, meta, ()),
-                "name" => {
-                    let name = java::identifier(meta)?;
-                    options::set(&mut parsed.name, meta, name)
-                }
-                "oneway" => options::set(&mut parsed.oneway, meta, meta.path.span()),
-                "returns" => {
-                    let returns = java::type_name(&options::string(meta)?)?;
-                    options::set(&mut parsed.returns, meta, returns)
-                }
-                "types" => options::set(&mut parsed.types, meta, type_names(meta)?),
-                _ => {
-                    let known = ["idempotent", "name", "oneway", "returns", "types"];
-                    Err(options::unknown(meta, &known))
-                }
-            }
-        })?;
-        Ok(parsed)
-    }
-
-    /// Whether they go with the rest.
-    fn check(&self, requests: &Requests, answer: &Answer) -> syn::Result<()> {
-        match (&self.types, requests) {
-            (Some((span, _)), Requests::Stream { .. }) => {
-                let text =
-                    "a stream of requests is a `StreamObserver` in Java; there are no other types";
-                return Err(Error::new(*span, text));
-            }
-            (Some((span, types)), Requests::Values(values)) if types.len() != values.len() => {
-                let text = format!(
-                    "there are {} Java types for {} parameters",
-                    types.len(),
-                    values.len()
-                );
-                return Err(Error::new(*span, text));
-            }
-            _ => {}
-        }
-        let Some(span) = self.oneway else {
-            return Ok(());
-        };
-        let gives_nothing = matches!(&answer.ty, Type::Tuple(tuple) if tuple.elems.is_empty());
-        if !gives_nothing || matches!(requests, Requests::Stream { .. }) {
-            let text = "nobody waits for the answer of a one-way method: it takes values and returns \
-                        `Result<(), Status>`";
-            return Err(Error::new(span, text));
-        }
-        Ok(())
+        // `void m(A, StreamObserver)` and `StreamObserver m(StreamObserver)` have one more.
+        let observed = self.answer.item.is_some() || !self.requests.are_values();
+        (types, observed)
     }
 }
 
 /// `types = ["java.lang.String", "int"]`
-fn type_names(meta: &ParseNestedMeta<'_>) -> syn::Result<(Span, Vec<String>)> {
-    let value: Expr = meta.value()?.parse()?;
-    let wanted = "expected a list of Java types, such as `[\"java.lang.String\", \"int\"]`";
-    let Expr::Array(array) = &value else {
-        return Err(Error::new(value.span(), wanted));
-    };
-    let names = array.elems.iter().map(|element| match element {
-        Expr::Lit(ExprLit {
-            lit: Lit::Str(text),
-            ..
-        }) => java::type_name(text),
-        other => Err(Error::new(other.span(), wanted)),
-    });
-    Ok((value.span(), names.collect::<syn::Result<_>>()?))
+fn type_names(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<String>> {
+    let value = meta.value()?;
+    let list;
+    bracketed!(list in value);
+    let names = Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?;
+    names.iter().map(java::type_name).collect()
 }
 
 fn check_form(item: &TraitItemFn, mistakes: &mut Mistakes) {
     let sig = &item.sig;
-    if sig.asyncness.is_none() {
-        let text = "a method of a service is an `async fn`";
-        mistakes.add(Error::new(sig.fn_token.span(), text));
-    }
+    let receiver = sig.receiver();
+    let by_reference = receiver
+        .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
     let plain = sig.constness.is_none()
         && matches!(sig.safety, Safety::Default)
         && sig.abi.is_none()
         && sig.variadic.is_none();
-    if !plain {
-        let text = "a method of a service is a plain `async fn`";
-        mistakes.add(Error::new(sig.ident.span(), text));
-    }
-    if !sig.generics.params.is_empty() || sig.generics.where_clause.is_some() {
-        let text =
-            "a method of a service is not generic: what it takes and gives is known to both sides";
-        mistakes.add(Error::new(sig.generics.span(), text));
-    }
-    let by_reference = sig
-        .receiver()
-        .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
-    if !by_reference {
-        let span = sig.receiver().map_or(sig.ident.span(), Spanned::span);
-        let text =
-            "a method of a service takes `&self`: one implementation serves all calls at once";
+    let generic = !sig.generics.params.is_empty() || sig.generics.where_clause.is_some();
+    let cfg = item.attrs.iter().find(|a| a.path().is_ident("cfg"));
+    let name = sig.ident.span();
+    let found = [
+        (sig.asyncness.is_none()).then(|| {
+            let text = "a method of a service is an `async fn`";
+            (sig.fn_token.span(), text)
+        }),
+        (!plain).then_some((name, "a method of a service is a plain `async fn`")),
+        generic.then(|| {
+            let text = "a method of a service is not generic: both sides know its types";
+            (sig.generics.span(), text)
+        }),
+        (!by_reference).then(|| {
+            let text =
+                "a method of a service takes `&self`: one implementation serves all calls at once";
+            (receiver.map_or_else(|| name, Spanned::span), text)
+        }),
+        item.default.as_ref().map(|body| {
+            let text = "a method of a service has no body here; implementations have one";
+            (body.span(), text)
+        }),
+        cfg.map(|cfg| {
+            let text = "both sides have all methods of a service; `cfg` is for the whole trait";
+            (cfg.span(), text)
+        }),
+    ];
+    for (span, text) in found.into_iter().flatten() {
         mistakes.add(Error::new(span, text));
-    }
-    if let Some(body) = &item.default {
-        let text = "a method of a service has no body here: who implements the service writes it";
-        mistakes.add(Error::new(body.span(), text));
-    }
-    if let Some(attribute) = item.attrs.iter().find(|a| a.path().is_ident("cfg")) {
-        let text = "both sides have all methods of a service; a `cfg` is for the whole trait";
-        mistakes.add(Error::new(attribute.span(), text));
     }
 }
 
@@ -221,69 +172,86 @@ fn parameters(sig: &Signature) -> syn::Result<(bool, Requests)> {
     let mut mistakes = Mistakes::default();
     let mut takes_context = false;
     let mut values = Vec::new();
-    let mut stream = None;
     let typed = sig.inputs.iter().filter_map(|input| match input {
         FnArg::Receiver(_) => None,
         FnArg::Typed(typed) => Some(typed),
     });
     for (index, typed) in typed.enumerate() {
-        let Some(ident) = mistakes.take(parameter_name(&typed.pat)) else {
-            continue;
-        };
-        if last_segment(&typed.ty).is_some_and(|last| last.ident == "CallContext") {
+        let ty = &*typed.ty;
+        if last_segment(ty).is_some_and(|last| last.ident == "CallContext") {
             takes_context = true;
             if index > 0 {
-                let text = "the `CallContext` comes before the parameters: callers do not pass it";
-                mistakes.add(Error::new(typed.ty.span(), text));
+                let text = "the `CallContext` comes first: it is none of the parameters";
+                mistakes.add(Error::new(ty.span(), text));
             }
-            continue;
+        } else if let Some(ident) = mistakes.take(parameter_name(&typed.pat)) {
+            mistakes.take(owned(ty));
+            values.push((ident, ty.clone()));
         }
-        match arguments_of(&typed.ty, "Streaming").as_deref() {
-            Some([item]) => stream = Some((ident.clone(), Type::clone(item))),
-            _ => mistakes.take(owned(&typed.ty)).unwrap_or_default(),
-        }
-        values.push((ident, Type::clone(&typed.ty)));
     }
+    let stream = values.iter().find_map(|(ident, ty)| {
+        let item = argument_of(ty, "Streaming")?;
+        Some((ident.clone(), Box::new(item.clone())))
+    });
     let requests = match stream {
-        Some((ident, item)) if values.len() == 1 => Requests::Stream { ident, item },
+        Some((ident, item)) if values.len() == 1 => Requests::Stream(ident, item),
         Some((ident, _)) => {
-            let text = "a stream of requests has no other parameters beside it";
+            let text = "there are no other parameters beside a stream";
             mistakes.add(Error::new(ident.span(), text));
             Requests::Values(values)
         }
-        None => Requests::Values(values),
+        None => {
+            if let Some((ident, _)) = values.get(MAX_PARAMETERS) {
+                let text = format!("a method of a service has {MAX_PARAMETERS} parameters at most");
+                mistakes.add(Error::new(ident.span(), text));
+            }
+            Requests::Values(values)
+        }
     };
-    if let Requests::Values(values) = &requests
-        && let Some((ident, _)) = values.get(MAX_PARAMETERS)
-    {
-        let text = format!("a method of a service has {MAX_PARAMETERS} parameters at most");
-        mistakes.add(Error::new(ident.span(), text));
-    }
     mistakes.or((takes_context, requests))
 }
 
 fn parameter_name(pattern: &Pat) -> syn::Result<Ident> {
-    match pattern {
-        Pat::Ident(name)
-            if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() =>
-        {
-            Ok(name.ident.clone())
-        }
-        _ => {
-            let text = "a parameter has a plain name here; implementations may have a pattern";
-            Err(Error::new(pattern.span(), text))
-        }
+    if let Pat::Ident(name) = pattern
+        && name.by_ref.is_none()
+        && name.mutability.is_none()
+        && name.subpat.is_none()
+    {
+        return Ok(name.ident.clone());
     }
+    let text = "a parameter has a plain name here; implementations may have a pattern";
+    Err(Error::new(pattern.span(), text))
 }
 
 /// Values come from the wire and go there: there is nothing to borrow from.
 fn owned(ty: &Type) -> syn::Result<()> {
     let text = match ty {
-        Type::Reference(_) => "a service takes and gives owned values, such as `String`",
-        Type::ImplTrait(_) => "a service takes and gives values of types known to both sides",
+        Type::Reference(_) => "a service takes and gives values that are owned, such as `String`",
+        Type::ImplTrait(_) => "a service takes and gives values of types that both sides know",
         _ => return Ok(()),
     };
     Err(Error::new(ty.span(), text))
+}
+
+impl Requests {
+    pub(super) fn are_values(&self) -> bool {
+        matches!(self, Self::Values(_))
+    }
+
+    fn check_types(&self, span: Span, types: &[String]) -> syn::Result<()> {
+        let text = match self {
+            Self::Stream(..) => {
+                "a stream is a `StreamObserver` in Java, and nothing else".to_owned()
+            }
+            Self::Values(values) if values.len() == types.len() => return Ok(()),
+            Self::Values(values) => format!(
+                "{} Java types are not for {} parameters",
+                types.len(),
+                values.len()
+            ),
+        };
+        Err(Error::new(span, text))
+    }
 }
 
 impl Answer {
@@ -292,20 +260,15 @@ impl Answer {
         let ReturnType::Type(_, result) = &sig.output else {
             return Err(Error::new(sig.ident.span(), wanted));
         };
-        let ty = match arguments_of(result, "Result").as_deref() {
-            // With one, it is an alias that has the error.
-            Some([ty] | [ty, _]) => Type::clone(ty),
-            _ => return Err(Error::new(result.span(), wanted)),
+        // An alias has one argument; the error is in it.
+        let Some(ty) = argument_of(result, "Result") else {
+            return Err(Error::new(result.span(), wanted));
         };
-        owned(&ty)?;
-        let item = match arguments_of(&ty, "Streaming").as_deref() {
-            Some([item]) => Some(Type::clone(item)),
-            _ => None,
-        };
+        owned(ty)?;
         Ok(Self {
-            ty,
-            item,
             result: Type::clone(result),
+            ty: ty.clone(),
+            item: argument_of(ty, "Streaming").cloned(),
         })
     }
 
@@ -313,19 +276,22 @@ impl Answer {
     pub(super) fn message(&self) -> &Type {
         self.item.as_ref().unwrap_or(&self.ty)
     }
+
+    fn is_nothing(&self) -> bool {
+        matches!(&self.ty, Type::Tuple(tuple) if tuple.elems.is_empty())
+    }
 }
 
-/// The types in the angle brackets, if the last name of the path is `name`.
-fn arguments_of<'a>(ty: &'a Type, name: &str) -> Option<Vec<&'a Type>> {
+/// The first type in the angle brackets, if the last name of the path is `name`.
+fn argument_of<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let last = last_segment(ty).filter(|last| last.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else {
         return None;
     };
-    let types = arguments.args.iter().map(|argument| match argument {
+    arguments.args.iter().find_map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
-    });
-    types.collect()
+    })
 }
 
 fn last_segment(ty: &Type) -> Option<&PathSegment> {
@@ -337,5 +303,5 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
 
 const ATTRIBUTE: &str = "dubbo";
 
-/// As many as the support has tuples for.
+/// As many as there are tuples for.
 const MAX_PARAMETERS: usize = 16;

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Error, Item, ItemTrait, Path, TraitItem, parse::Parser, parse_quote, spanned::Spanned};
+use syn::{
+    Error, Item, ItemTrait, Path, TraitItem, meta::ParseNestedMeta, parse::Parser, parse_quote,
+    spanned::Spanned,
+};
 
 use super::method::Method;
 use crate::{java, mistakes::Mistakes, options};
@@ -15,13 +18,25 @@ pub(super) struct Service {
     pub(super) interface: String,
     pub(super) version: Option<String>,
     pub(super) group: Option<String>,
-    /// As it was written; its methods are in `methods`.
+    /// As it was written; what its methods are is in `methods`.
     pub(super) item: ItemTrait,
     pub(super) methods: Vec<Method>,
 }
 
 impl Service {
-    pub(super) fn parse(options: TokenStream, item: TokenStream) -> syn::Result<Self> {
+    pub(super) fn parse(tokens: TokenStream, item: TokenStream) -> syn::Result<Self> {
+        let (mut facade, mut interface, mut version, mut group) = (None, None, None, None);
+        let parser = syn::meta::parser(|meta| match options::name(&meta).as_str() {
+            "crate" => options::set(&mut facade, &meta, options::path(&meta)?),
+            "group" => options::set(&mut group, &meta, part_of_key(&meta)?),
+            "interface" => options::set(&mut interface, &meta, java::class_name(&meta)?),
+            "version" => options::set(&mut version, &meta, part_of_key(&meta)?),
+            _ => {
+                let known = ["crate", "group", "interface", "version"];
+                Err(options::unknown(&meta, &known))
+            }
+        });
+        parser.parse2(tokens)?;
         let item = match syn::parse2(item)? {
             Item::Trait(item) => item,
             item => {
@@ -30,111 +45,66 @@ impl Service {
             }
         };
         let mut mistakes = Mistakes::default();
-        let options = mistakes.take(ServiceOptions::parse(options));
+        if interface.is_none() {
+            let text = "a service needs the full name of its interface: \
+                        `interface = \"com.example.UserService\"`";
+            mistakes.add(Error::new(Span::call_site(), text));
+        }
         check_form(&item, &mut mistakes);
-        let items = item.items.iter();
-        let methods: Vec<_> = items
-            .filter_map(|item| {
-                mistakes.take(match item {
-                    TraitItem::Fn(method) => Method::parse(method),
-                    other => Err(Error::new(other.span(), "a service has methods only")),
-                })
-            })
-            .collect();
+        let methods = item.items.iter().map(|item| match item {
+            TraitItem::Fn(method) => Method::parse(method),
+            other => Err(Error::new(other.span(), "a service has methods only")),
+        });
+        let methods: Vec<_> = methods.filter_map(|method| mistakes.take(method)).collect();
         tell_apart(&methods, &mut mistakes);
-        let options = mistakes.or(options)?;
-        let options = options.expect("invariant: what is not there is a mistake");
+        let interface = mistakes.or(interface)?;
         Ok(Self {
-            facade: options.facade,
-            interface: options.interface,
-            version: options.version,
-            group: options.group,
+            facade: facade.unwrap_or_else(|| parse_quote!(::dubbo)),
+            interface: interface.expect("invariant: what is not there is a mistake"),
+            version,
+            group,
             item,
             methods,
         })
     }
 }
 
-struct ServiceOptions {
-    facade: Path,
-    interface: String,
-    version: Option<String>,
-    group: Option<String>,
-}
-
-impl ServiceOptions {
-    fn parse(tokens: TokenStream) -> syn::Result<Self> {
-        let (mut facade, mut interface, mut version, mut group) = (None, None, None, None);
-        let parser = syn::meta::parser(|meta| match options::name(&meta).as_str() {
-            "crate" => options::set(&mut facade, &meta, options::path(&meta)?),
-            "group" => options::set(&mut group, &meta, key_part(&options::string(&meta)?)?),
-            "interface" => {
-                let name = java::class_name(&meta)?;
-                options::set(&mut interface, &meta, name)
-            }
-            "version" => options::set(&mut version, &meta, key_part(&options::string(&meta)?)?),
-            _ => {
-                let known = ["crate", "group", "interface", "version"];
-                Err(options::unknown(&meta, &known))
-            }
-        });
-        parser.parse2(tokens)?;
-        let missing = || {
-            let text = "a service needs the full name of its interface: \
-                        `interface = \"com.example.UserService\"`";
-            Error::new(Span::call_site(), text)
-        };
-        Ok(Self {
-            facade: facade.unwrap_or_else(|| parse_quote!(::dubbo)),
-            interface: interface.ok_or_else(missing)?,
-            version,
-            group,
-        })
-    }
-}
-
 /// A group or a version.
-fn key_part(text: &syn::LitStr) -> syn::Result<String> {
+fn part_of_key(meta: &ParseNestedMeta<'_>) -> syn::Result<String> {
+    let text = options::string(meta)?;
     let value = text.value();
-    let never = |c: char| c.is_whitespace() || "/:".contains(c);
-    match value.as_str() {
-        "" => Err(Error::new(text.span(), "leave it out when there is none")),
-        "*" => Err(Error::new(
-            text.span(),
-            "a service has one; `*` is for those who call",
-        )),
-        value if value.contains(never) => {
-            let text_of = "`/`, `:` and spaces are not for groups and versions";
-            Err(Error::new(text.span(), text_of))
-        }
-        _ => Ok(value),
+    let never = |c: char| c.is_whitespace() || "*/:".contains(c);
+    if !value.is_empty() && !value.contains(never) {
+        return Ok(value);
     }
+    let text_of =
+        "expected letters, without `*`, `/`, `:` and spaces; leave it out when there is none";
+    Err(Error::new(text.span(), text_of))
 }
 
 fn check_form(item: &ItemTrait, mistakes: &mut Mistakes) {
     if !item.generics.params.is_empty() || item.generics.where_clause.is_some() {
-        let text =
-            "a service is not generic: what its methods take and give is known to both sides";
+        let text = "a service is not generic: both sides know the types of its methods";
         mistakes.add(Error::new(item.generics.span(), text));
     }
     if let Some(token) = &item.unsafety {
         mistakes.add(Error::new(token.span(), "a service is a plain trait"));
     }
     if let Some(attribute) = item.attrs.iter().find(|a| a.path().is_ident("cfg")) {
-        let text = "write the `cfg` above `#[dubbo::service]`, so that it is for the server and the client too";
+        let text = "write `cfg` above `#[dubbo::service]`: it is for the server and the client too";
         mistakes.add(Error::new(attribute.span(), text));
     }
 }
 
-/// Methods of one name have different Java types. What is the same in Rust is found here; the rest at run time.
+/// Methods of one name take different types. Those that are the same in Rust are found here, the others at run time.
 fn tell_apart(methods: &[Method], mistakes: &mut Mistakes) {
     let mut seen: HashMap<_, &Ident> = HashMap::new();
     for method in methods {
         if let Some(before) = seen.insert((&method.name, method.signature()), &method.ident) {
             let text = format!(
-                "`{}` is called `{}` in Java and takes the same types; give one of them another \
+                "`{before}` is called `{}` too and takes the same types; one of them needs another \
                  `#[dubbo(name = \"...\")]`",
-                before, method.name
+                method.name
             );
             mistakes.add(Error::new(method.ident.span(), text));
         }
