@@ -1,5 +1,6 @@
 //! Test support: scripted peers and the suites that every plugin passes.
 //!
+//! - [`peer::dubbo`]: either end of the classic protocol, which sends exactly what a test says.
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
 //! - [`certificates`]: an authority and what it issues, as the files that TLS settings name.
 //! - [`suite`]: what every [`Protocol`](dubbo_core::protocol::Protocol) does, as tests.
