@@ -29,13 +29,13 @@ impl Mistakes {
     }
 }
 
-/// A message for each mistake.
+/// Fails unless there is exactly one mistake for each of `messages`, which are parts of what is told.
 #[cfg(test)]
-pub(crate) fn messages<T>(result: syn::Result<T>) -> Vec<String> {
-    result
-        .err()
-        .into_iter()
-        .flatten()
-        .map(|error| error.to_string())
-        .collect()
+pub(crate) fn assert_told<T>(source: &str, result: syn::Result<T>, messages: &[&str]) {
+    let mistakes = result.err().into_iter().flatten();
+    let told: Vec<_> = mistakes.map(|mistake| mistake.to_string()).collect();
+    assert_eq!(told.len(), messages.len(), "{source}: {told:?}");
+    for (told, message) in told.iter().zip(messages) {
+        assert!(told.contains(message), "{source}: {told}");
+    }
 }

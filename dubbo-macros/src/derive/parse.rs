@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use heck::{ToLowerCamelCase, ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::Ident;
 use syn::{
-    Data, DeriveInput, Error, Fields, Generics, Path, Token, Type, Variant, ext::IdentExt,
-    meta::ParseNestedMeta, punctuated::Punctuated, spanned::Spanned,
+    Data, DataEnum, DeriveInput, Error, Fields, Generics, Path, Type, Variant, ext::IdentExt,
+    meta::ParseNestedMeta, spanned::Spanned,
 };
 
 use crate::{java, mistakes::Mistakes, options};
@@ -72,10 +72,7 @@ impl Class {
         let mut mistakes = Mistakes::default();
         let body = match &input.data {
             Data::Enum(data) => mistakes
-                .take(Enum::parse(
-                    &data.variants,
-                    case.unwrap_or(Case::ScreamingSnake),
-                ))
+                .take(Enum::parse(data, case.unwrap_or(Case::ScreamingSnake)))
                 .map(Body::Enum),
             Data::Struct(data) => mistakes
                 .take(Struct::parse(&data.fields, case.unwrap_or(Case::Camel)))
@@ -183,14 +180,18 @@ impl Role {
 }
 
 impl Enum {
-    fn parse(variants: &Punctuated<Variant, Token![,]>, case: Case) -> syn::Result<Self> {
+    fn parse(data: &DataEnum, case: Case) -> syn::Result<Self> {
+        if data.variants.is_empty() {
+            let text = "an enum without constants has no values that could be sent";
+            return Err(Error::new(data.brace_token.span.join(), text));
+        }
         let mut mistakes = Mistakes::default();
         let mut names = Names::default();
         let mut parsed = Self {
             constants: Vec::new(),
             other: None,
         };
-        for variant in variants {
+        for variant in &data.variants {
             let ident = variant.ident.clone();
             match mistakes.take(constant(variant)) {
                 None => {}
