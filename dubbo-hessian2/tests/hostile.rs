@@ -54,7 +54,10 @@ fn broken_values_are_refused() {
         ("57 90", "unterminated list"),
         ("90 90", "two values"),
     ] {
-        assert!(from_slice::<Value>(&bytes(input)).is_err(), "{why}: {input}");
+        assert!(
+            from_slice::<Value>(&bytes(input)).is_err(),
+            "{why}: {input}"
+        );
     }
 }
 
@@ -66,22 +69,40 @@ fn an_error_names_the_byte_it_stopped_at() {
 
 #[test]
 fn nesting_ends_at_a_limit_and_never_at_the_stack() {
-    for (opener, what) in [("79", "lists"), ("48", "maps as keys"), ("71 01 61", "typed lists"), ("57", "open lists")] {
+    for (opener, what) in [
+        ("79", "lists"),
+        ("48", "maps as keys"),
+        ("71 01 61", "typed lists"),
+        ("57", "open lists"),
+    ] {
         let input = bytes(opener).repeat(10_000);
         let error = from_slice::<Value>(&input).expect_err(what);
         assert!(error.is_limit(), "{what}: {error}");
     }
     let mut objects = bytes("43 01 41 91 01 62");
     objects.resize(10_000, 0x60);
-    assert!(from_slice::<Value>(&objects).expect_err("nested objects").is_limit());
+    assert!(
+        from_slice::<Value>(&objects)
+            .expect_err("nested objects")
+            .is_limit()
+    );
     let definitions = bytes("43 01 41 90").repeat(10_000);
-    assert!(from_slice::<Value>(&definitions).expect_err("definitions").is_limit());
+    assert!(
+        from_slice::<Value>(&definitions)
+            .expect_err("definitions")
+            .is_limit()
+    );
 }
 
 #[test]
 fn skipping_is_limited_as_reading_is() {
     let input = bytes("79").repeat(10_000);
-    assert!(Decoder::new(&input).skip().expect_err("nested lists").is_limit());
+    assert!(
+        Decoder::new(&input)
+            .skip()
+            .expect_err("nested lists")
+            .is_limit()
+    );
     let mut decoder = Decoder::new(b"\x58\x49\x7f\xff\xff\xff");
     assert!(decoder.skip().is_err());
 }
@@ -101,7 +122,10 @@ fn references_that_multiply_cost_no_memory() {
     let shown = format!("{value:?}");
     assert!(shown.len() < 100_000, "{} characters", shown.len());
     assert!(value == value.clone());
-    assert_eq!(dubbo_hessian2::to_vec(&value).expect("shares on the way out too"), input);
+    assert_eq!(
+        dubbo_hessian2::to_vec(&value).expect("shares on the way out too"),
+        input
+    );
 }
 
 #[test]
@@ -120,9 +144,16 @@ fn references_that_multiply_are_cut_off_where_rust_types_cannot_share() {
         level = outer;
     }
     input.extend(level);
-    let options = DecodeOptions { limits: Limits { expansion: 1 << 20, ..Limits::DEFAULT }, ..DecodeOptions::DEFAULT };
+    let options = DecodeOptions {
+        limits: Limits {
+            expansion: 1 << 20,
+            ..Limits::DEFAULT
+        },
+        ..DecodeOptions::DEFAULT
+    };
     let mut decoder = Decoder::with_options(&input, &options);
-    let error = <Nested as dubbo_hessian2::FromHessian>::decode(&mut decoder).expect_err("too much");
+    let error =
+        <Nested as dubbo_hessian2::FromHessian>::decode(&mut decoder).expect_err("too much");
     assert!(error.is_limit(), "{error}");
 }
 
@@ -136,18 +167,25 @@ fn a_hundred_thousand_small_objects_take_linear_time() {
         }
         let start = SystemTime::now();
         let list: Value = from_slice(&input).expect("decodes");
-        assert_eq!(list.as_list().expect("a list").len(), usize::try_from(count).expect("positive"));
+        assert_eq!(
+            list.as_list().expect("a list").len(),
+            usize::try_from(count).expect("positive")
+        );
         start.elapsed().unwrap_or_default()
     };
     let (few, many) = (time(10_000), time(100_000));
     // Ten times as many must not take a hundred times as long; the floor keeps a lucky first run from failing this.
-    assert!(many < few.max(Duration::from_millis(5)) * 50, "{few:?}, {many:?}");
+    assert!(
+        many < few.max(Duration::from_millis(5)) * 50,
+        "{few:?}, {many:?}"
+    );
 }
 
 #[test]
 fn a_huge_integer_is_refused_before_it_is_computed_with() {
     let words = 40_000;
-    let mut input = bytes("43 14 6a6176612e6d6174682e426967496e7465676572 92 03 6d6167 06 7369676e756d 60 58");
+    let mut input =
+        bytes("43 14 6a6176612e6d6174682e426967496e7465676572 92 03 6d6167 06 7369676e756d 60 58");
     input.extend(dubbo_hessian2::to_vec(&words).expect("encodes"));
     input.extend(vec![0x91; 40_000]);
     input.push(0x91);
@@ -158,7 +196,12 @@ fn a_huge_integer_is_refused_before_it_is_computed_with() {
 #[test]
 fn any_bytes_are_an_error_or_a_value() {
     // Every vector of the golden file, each byte of its start changed in some ways; a fuzzer goes further.
-    let seeds = ["7f91e25f000009c401734e544b00000001", "4d116a6176612e7574696c2e547265654d61700161915a", "7a79915191", "430947656e24436f6c6f7291046e616d656003524544"];
+    let seeds = [
+        "7f91e25f000009c401734e544b00000001",
+        "4d116a6176612e7574696c2e547265654d61700161915a",
+        "7a79915191",
+        "430947656e24436f6c6f7291046e616d656003524544",
+    ];
     for seed in seeds {
         let seed = bytes(seed);
         for at in 0..seed.len() {

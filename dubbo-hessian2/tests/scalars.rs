@@ -67,7 +67,10 @@ fn longs_take_the_shortest_form() {
 }
 
 #[test]
-#[expect(clippy::approx_constant, reason = "the vector of the conformance suite")]
+#[expect(
+    clippy::approx_constant,
+    reason = "the vector of the conformance suite"
+)]
 fn doubles_take_the_shortest_form_that_both_peers_read_exactly() {
     for (value, hex) in [
         (0.0, "5b"),
@@ -94,8 +97,15 @@ fn doubles_take_the_shortest_form_that_both_peers_read_exactly() {
         same(value, hex);
         same(Value::Double(value), hex);
     }
-    assert_eq!(hex(&to_vec(&f64::NAN).expect("encodes")), "447ff8000000000000");
-    assert!(from_slice::<f64>(&bytes("447ff8000000000000")).expect("decodes").is_nan());
+    assert_eq!(
+        hex(&to_vec(&f64::NAN).expect("encodes")),
+        "447ff8000000000000"
+    );
+    assert!(
+        from_slice::<f64>(&bytes("447ff8000000000000"))
+            .expect("decodes")
+            .is_nan()
+    );
     // Go's form of 32768.0.
     reads(32_768.0, "4440e0000000000000");
 }
@@ -104,11 +114,18 @@ fn doubles_take_the_shortest_form_that_both_peers_read_exactly() {
 fn the_sign_of_zero_survives() {
     let negative = to_vec(&-0.0_f64).expect("encodes");
     assert_eq!(hex(&negative), "448000000000000000");
-    assert!(from_slice::<f64>(&negative).expect("decodes").is_sign_negative());
+    assert!(
+        from_slice::<f64>(&negative)
+            .expect("decodes")
+            .is_sign_negative()
+    );
 }
 
 #[test]
-#[expect(clippy::approx_constant, reason = "the vector of the conformance suite")]
+#[expect(
+    clippy::approx_constant,
+    reason = "the vector of the conformance suite"
+)]
 fn floats_keep_their_decimal_text() {
     for (value, hex) in [
         (0.0_f32, "5b"),
@@ -124,7 +141,12 @@ fn floats_keep_their_decimal_text() {
         same(value, hex);
     }
     // Java's Float reads what is not exactly a float, as Java does: rounded.
-    assert_eq!(from_slice::<f32>(&bytes("443ff19999a0000000")).expect("decodes").to_bits(), 1.1_f32.to_bits());
+    assert_eq!(
+        from_slice::<f32>(&bytes("443ff19999a0000000"))
+            .expect("decodes")
+            .to_bits(),
+        1.1_f32.to_bits()
+    );
 }
 
 #[test]
@@ -178,7 +200,10 @@ fn long_strings_are_cut_at_32768_units_and_never_within_a_pair() {
     same("a".repeat(1023), &format!("33ff{}", run("a", 1023)));
     same("a".repeat(1024), &format!("530400{}", run("a", 1024)));
     same("a".repeat(32_768), &format!("538000{}", run("a", 32_768)));
-    same("a".repeat(32_769), &format!("528000{}0161", run("a", 32_768)));
+    same(
+        "a".repeat(32_769),
+        &format!("528000{}0161", run("a", 32_768)),
+    );
     same(
         format!("{}😀", "x".repeat(32_767)),
         &format!("527fff{}02eda0bdedb880", run("x", 32_767)),
@@ -187,7 +212,10 @@ fn long_strings_are_cut_at_32768_units_and_never_within_a_pair() {
 
 #[test]
 fn half_a_pair_from_java_becomes_a_replacement_character() {
-    assert_eq!(from_slice::<String>(&bytes("01eda0bd")).expect("decodes"), "\u{fffd}");
+    assert_eq!(
+        from_slice::<String>(&bytes("01eda0bd")).expect("decodes"),
+        "\u{fffd}"
+    );
 }
 
 #[test]
@@ -219,19 +247,46 @@ fn every_longer_form_is_read_as_well() {
     }
     // A pair that is split between two chunks, and a Go chunk of 4096.
     reads("😀".to_owned(), "52 0001 eda0bd 01 edb880");
-    reads("a".repeat(4097), &format!("521000{}0161", "61".repeat(4096)));
-    for form in ["29 7b2261223a2262227d", "34 09 7b2261223a2262227d", "42 0009 7b2261223a2262227d", "41 0002 7b22 41 0003 61223a 24 2262227d"] {
+    reads(
+        "a".repeat(4097),
+        &format!("521000{}0161", "61".repeat(4096)),
+    );
+    for form in [
+        "29 7b2261223a2262227d",
+        "34 09 7b2261223a2262227d",
+        "42 0009 7b2261223a2262227d",
+        "41 0002 7b22 41 0003 61223a 24 2262227d",
+    ] {
         reads(br#"{"a":"b"}"#.to_vec(), form);
     }
 }
 
 #[test]
 fn numbers_convert_only_without_loss() {
-    assert_eq!(from_slice::<i64>(&bytes("91")).expect("an int is a long"), 1);
-    assert_eq!(from_slice::<i32>(&bytes("e1")).expect("a small long is an int"), 1);
-    assert_eq!(from_slice::<i32>(&bytes("5c")).expect("a whole double is an int"), 1);
-    assert_eq!(from_slice::<f64>(&bytes("91")).expect("an int is a double").to_bits(), 1.0_f64.to_bits());
-    for (hex, target) in [("c880", "i8"), ("4900040000", "i16"), ("4c7fffffffffffffff", "i32"), ("5f000005dc", "i32")] {
+    assert_eq!(
+        from_slice::<i64>(&bytes("91")).expect("an int is a long"),
+        1
+    );
+    assert_eq!(
+        from_slice::<i32>(&bytes("e1")).expect("a small long is an int"),
+        1
+    );
+    assert_eq!(
+        from_slice::<i32>(&bytes("5c")).expect("a whole double is an int"),
+        1
+    );
+    assert_eq!(
+        from_slice::<f64>(&bytes("91"))
+            .expect("an int is a double")
+            .to_bits(),
+        1.0_f64.to_bits()
+    );
+    for (hex, target) in [
+        ("c880", "i8"),
+        ("4900040000", "i16"),
+        ("4c7fffffffffffffff", "i32"),
+        ("5f000005dc", "i32"),
+    ] {
         let failed = match target {
             "i8" => from_slice::<i8>(&bytes(hex)).is_err(),
             "i16" => from_slice::<i16>(&bytes(hex)).is_err(),

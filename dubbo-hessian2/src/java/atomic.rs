@@ -1,7 +1,6 @@
 //! `java.util.concurrent.atomic`: the value that the atomic held when it was written.
 
 use super::{InvalidValue, object::java_object};
-use crate::FromHessian;
 
 macro_rules! atomic {
     ($name:ident, $value:ty, $class:literal, $wire:ty, $to:expr, $from:expr) => {
@@ -18,7 +17,28 @@ macro_rules! atomic {
     };
 }
 
-atomic!(AtomicInteger, i32, "java.util.concurrent.atomic.AtomicInteger", i32, i32::from, i32::from);
-atomic!(AtomicLong, i64, "java.util.concurrent.atomic.AtomicLong", i64, i64::from, i64::from);
+atomic!(
+    AtomicInteger,
+    i32,
+    "java.util.concurrent.atomic.AtomicInteger",
+    i32,
+    i32::from,
+    i32::from
+);
+atomic!(
+    AtomicLong,
+    i64,
+    "java.util.concurrent.atomic.AtomicLong",
+    i64,
+    i64::from,
+    i64::from
+);
 // Java's class holds an int, and so does the wire.
-atomic!(AtomicBoolean, bool, "java.util.concurrent.atomic.AtomicBoolean", i32, i32::from, |value| value != 0);
+atomic!(
+    AtomicBoolean,
+    bool,
+    "java.util.concurrent.atomic.AtomicBoolean",
+    i32,
+    i32::from,
+    |value| value != 0
+);

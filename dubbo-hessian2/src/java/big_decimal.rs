@@ -105,11 +105,32 @@ mod tests {
 
     #[test]
     fn what_java_accepts_is_kept_to_the_letter() {
-        for text in ["0", "100.256", "-1E+30", "1e-20", "+1.", ".5", "00.10", "1E2147483647"] {
+        for text in [
+            "0",
+            "100.256",
+            "-1E+30",
+            "1e-20",
+            "+1.",
+            ".5",
+            "00.10",
+            "1E2147483647",
+        ] {
             assert_eq!(text.parse::<BigDecimal>().expect(text).as_str(), text);
         }
         for text in [
-            "", "-", ".", "1.2.3", "1E", "E1", "1E2147483648", "NaN", "Infinity", "0x1", "1_000", "１", " 1",
+            "",
+            "-",
+            ".",
+            "1.2.3",
+            "1E",
+            "E1",
+            "1E2147483648",
+            "NaN",
+            "Infinity",
+            "0x1",
+            "1_000",
+            "１",
+            " 1",
         ] {
             assert!(text.parse::<BigDecimal>().is_err(), "{text}");
         }
@@ -120,8 +141,17 @@ mod tests {
         let number = BigDecimal::try_from(0.1).expect("finite");
         assert_eq!(number.as_str(), "0.1");
         assert_eq!(number.to_f64().to_bits(), 0.1_f64.to_bits());
-        assert_eq!(BigDecimal::try_from(1e300).expect("finite").as_str(), "1e300");
+        assert_eq!(
+            BigDecimal::try_from(1e300).expect("finite").as_str(),
+            "1e300"
+        );
         assert!(BigDecimal::try_from(f64::NAN).is_err());
-        assert!("1E400".parse::<BigDecimal>().expect("valid").to_f64().is_infinite());
+        assert!(
+            "1E400"
+                .parse::<BigDecimal>()
+                .expect("valid")
+                .to_f64()
+                .is_infinite()
+        );
     }
 }

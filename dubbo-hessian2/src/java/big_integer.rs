@@ -8,9 +8,7 @@ use super::{
     InvalidValue,
     object::{java_name, present, refused},
 };
-use crate::{
-    DecodeError, Decoder, EncodeError, Encoder, FromHessian, Kind, Shape, ToHessian,
-};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Kind, Shape, ToHessian};
 
 /// An integer of any size up to 2^20 bits, which is some 315,000 digits. `Display` is decimal.
 ///
@@ -97,7 +95,11 @@ impl FromStr for BigInteger {
             || digits.len() > MAX_DIGITS
             || !digits.bytes().all(|byte| byte.is_ascii_digit())
         {
-            return Err(InvalidValue::new(CLASS, text, "at most 315,000 decimal digits"));
+            return Err(InvalidValue::new(
+                CLASS,
+                text,
+                "at most 315,000 decimal digits",
+            ));
         }
         text.parse()
             .map_err(|_| InvalidValue::new(CLASS, text, "an integer"))
@@ -160,7 +162,11 @@ fn read_words(decoder: &mut Decoder<'_>) -> Result<Vec<u32>, DecodeError> {
         let word = decoder.long()?;
         let bits = u32::try_from(word)
             .or_else(|_| i32::try_from(word).map(i32::cast_unsigned))
-            .map_err(|_| refused(format_args!("a word of {CLASS} has 32 bits, this is {word}")))?;
+            .map_err(|_| {
+                refused(format_args!(
+                    "a word of {CLASS} has 32 bits, this is {word}"
+                ))
+            })?;
         words.push(bits);
         Ok(())
     })
@@ -168,9 +174,7 @@ fn read_words(decoder: &mut Decoder<'_>) -> Result<Vec<u32>, DecodeError> {
 
 static SHAPE: Shape = Shape {
     class: CLASS,
-    fields: &[
-        "mag", CACHES[0], CACHES[1], CACHES[2], CACHES[3], "signum",
-    ],
+    fields: &["mag", CACHES[0], CACHES[1], CACHES[2], CACHES[3], "signum"],
 };
 /// What JDK 17 calls them; JDK 8 had other names.
 const CACHES: [&str; 4] = [
@@ -206,7 +210,10 @@ mod tests {
     fn words_are_bit_patterns_and_the_sign_must_agree() {
         let big = |signum, words: &[u32]| BigInteger::from_words(signum, words.to_vec());
         assert_eq!(big(1, &[1, 2]), Ok(BigInteger::from(4_294_967_298_i64)));
-        assert_eq!(big(-1, &[0, u32::MAX]), Ok(BigInteger::from(-4_294_967_295_i64)));
+        assert_eq!(
+            big(-1, &[0, u32::MAX]),
+            Ok(BigInteger::from(-4_294_967_295_i64))
+        );
         assert_eq!(big(0, &[]), Ok(BigInteger::from(0)));
         assert_eq!(big(1, &[0]), Ok(BigInteger::from(0)));
         assert!(big(0, &[1]).is_err());

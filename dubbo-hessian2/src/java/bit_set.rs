@@ -1,7 +1,6 @@
 //! `java.util.BitSet`.
 
 use super::{InvalidValue, object::java_object};
-use crate::FromHessian;
 
 /// A set of bit numbers, packed 64 to a word.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -30,9 +29,14 @@ impl BitSet {
 
     /// The bits in the set, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..).step_by(64).zip(&self.words).flat_map(|(first, word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| first + bit)
-        })
+        (0..)
+            .step_by(64)
+            .zip(&self.words)
+            .flat_map(|(first, word)| {
+                (0..64)
+                    .filter(move |bit| word >> bit & 1 == 1)
+                    .map(move |bit| first + bit)
+            })
     }
 
     fn from_words(mut words: Vec<u64>) -> Self {

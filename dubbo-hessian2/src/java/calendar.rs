@@ -1,7 +1,6 @@
 //! `java.util.Calendar`.
 
 use super::{ClassName, Date, InvalidValue, object::java_object};
-use crate::FromHessian;
 
 /// A moment on some calendar; its zone does not travel.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]

@@ -124,7 +124,12 @@ macro_rules! map {
 /// Entries in the order they are sent; a key that is sent twice stays twice.
 type Entries<K, V> = Vec<(K, V)>;
 
-map!(LinkedHashMap, "java.util.LinkedHashMap", Entries, derive(Eq, Hash, PartialEq));
+map!(
+    LinkedHashMap,
+    "java.util.LinkedHashMap",
+    Entries,
+    derive(Eq, Hash, PartialEq)
+);
 map!(TreeMap, "java.util.TreeMap", BTreeMap, derive(Eq, Hash, PartialEq), where Ord);
 
 #[cfg(test)]
@@ -137,17 +142,29 @@ mod tests {
         let list: LinkedList<i32> = [2, 1].into_iter().collect();
         let bytes = to_vec(&list).expect("encodes");
         assert_eq!(bytes, b"\x72\x14java.util.LinkedList\x92\x91");
-        assert_eq!(from_slice::<LinkedList<i32>>(&bytes).expect("decodes"), list);
+        assert_eq!(
+            from_slice::<LinkedList<i32>>(&bytes).expect("decodes"),
+            list
+        );
         let set: TreeSet<i32> = from_slice(&bytes).expect("decodes");
         assert_eq!(set, [1, 2].into_iter().collect());
-        assert_eq!(from_slice::<LinkedHashSet<i32>>(b"N").expect("decodes"), LinkedHashSet::default());
+        assert_eq!(
+            from_slice::<LinkedHashSet<i32>>(b"N").expect("decodes"),
+            LinkedHashSet::default()
+        );
 
         let map: LinkedHashMap<i32, bool> = [(2, true), (1, false)].into_iter().collect();
         let bytes = to_vec(&map).expect("encodes");
         assert_eq!(bytes, b"M\x17java.util.LinkedHashMap\x92T\x91FZ");
-        assert_eq!(from_slice::<LinkedHashMap<i32, bool>>(&bytes).expect("decodes"), map);
+        assert_eq!(
+            from_slice::<LinkedHashMap<i32, bool>>(&bytes).expect("decodes"),
+            map
+        );
         let sorted: TreeMap<i32, bool> = from_slice(&bytes).expect("decodes");
         assert_eq!(sorted, [(1, false), (2, true)].into_iter().collect());
-        assert_eq!(from_slice::<TreeMap<i32, bool>>(b"N").expect("decodes"), TreeMap::default());
+        assert_eq!(
+            from_slice::<TreeMap<i32, bool>>(b"N").expect("decodes"),
+            TreeMap::default()
+        );
     }
 }

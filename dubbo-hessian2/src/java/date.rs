@@ -43,13 +43,11 @@ impl TryFrom<Instant> for Date {
 
     /// Drops what is finer than a millisecond.
     fn try_from(instant: Instant) -> Result<Self, InvalidValue> {
-        let millis = i64::from(instant.nanos() / 1_000_000);
-        instant
-            .seconds()
-            .checked_mul(1_000)
-            .and_then(|whole| whole.checked_add(millis))
+        let millis =
+            i128::from(instant.seconds()) * 1_000 + i128::from(instant.nanos() / 1_000_000);
+        i64::try_from(millis)
             .map(Self)
-            .ok_or_else(|| InvalidValue::new(CLASS, instant.to_string(), "at most 2^63 ms from 1970"))
+            .map_err(|_| InvalidValue::new(CLASS, instant.to_string(), "at most 2^63 ms from 1970"))
     }
 }
 
@@ -81,7 +79,9 @@ impl FromStr for Date {
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
         text.parse::<Instant>()
-            .map_err(|_| InvalidValue::new(CLASS, text, "a moment, as in 2017-07-14T02:40:00.123Z"))?
+            .map_err(|_| {
+                InvalidValue::new(CLASS, text, "a moment, as in 2017-07-14T02:40:00.123Z")
+            })?
             .try_into()
     }
 }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    ClassName,
-    object::present,
-};
+use super::{ClassName, object::present};
 use crate::{
     DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, Shape, ToHessian,
 };

@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{LocalDate, LocalDateTime, LocalTime};
 use crate::{
-    EncodeError, List, Map, MAX_DEPTH, Object, Value,
+    EncodeError, List, MAX_DEPTH, Map, Object, Value,
     value::{Back, BackCell, Container},
 };
 
@@ -41,15 +41,22 @@ pub enum ClassKey {
 ///
 /// When values nest deeper than [`MAX_DEPTH`], or a date does not exist.
 pub fn generalize(value: &Value, classes: ClassKey) -> Result<Value, EncodeError> {
-    let mut generalizer = Generalizer { classes, depth: 0, known: HashMap::new() };
+    let mut generalizer = Generalizer {
+        classes,
+        depth: 0,
+        known: HashMap::new(),
+        targets: Vec::new(),
+    };
     generalizer.value(value)
 }
 
 struct Generalizer {
     classes: ClassKey,
     depth: usize,
-    /// What became of each container, by its address; the input keeps all of them alive.
+    /// What became of each container, by its address.
     known: HashMap<usize, Known>,
+    /// What was reached by a reference back from a part; the input keeps everything else alive.
+    targets: Vec<Value>,
 }
 
 enum Known {
@@ -66,6 +73,7 @@ impl Generalizer {
             Value::Object(object) => Arc::as_ptr(object).addr(),
             Value::Back(back) => {
                 let target = back.target().ok_or_else(EncodeError::dangling)?;
+                self.targets.push(target.clone());
                 return self.value(&target);
             }
             scalar => return Ok(scalar.clone()),
@@ -88,8 +96,11 @@ impl Generalizer {
             _ => value.clone(),
         };
         self.depth -= 1;
-        if let Some(container) = Container::of(&result) {
-            cell.fill(&container);
+        match &result {
+            Value::List(list) => cell.fill(&Container::List(Arc::clone(list))),
+            Value::Map(map) => cell.fill(&Container::Map(Arc::clone(map))),
+            Value::Object(object) => cell.fill(&Container::Object(Arc::clone(object))),
+            _ => {}
         }
         self.known.insert(address, Known::Done(result.clone()));
         Ok(result)
@@ -104,7 +115,10 @@ impl Generalizer {
         let items = items.collect::<Result<Vec<_>, _>>()?;
         Ok(if type_name.starts_with('[') {
             let constants = list.items().iter().any(|item| constant(item).is_some())
-                && list.items().iter().all(|item| item.is_null() || constant(item).is_some());
+                && list
+                    .items()
+                    .iter()
+                    .all(|item| item.is_null() || constant(item).is_some());
             Value::typed_list(if constants { "[string" } else { "[object" }, items)
         } else if type_name.ends_with("Set") {
             Value::typed_list("java.util.HashSet", items)
@@ -133,23 +147,23 @@ impl Generalizer {
             return Ok(text);
         }
         if is_exception(object) {
-            return self.exception(value);
+            return self.exception(object);
         }
         if is_of_java(object.class()) {
             return Ok(value.clone());
         }
         let mut entries = self.class_entry(object.class());
-        for (name, value) in object.fields() {
-            entries.push((name.into(), self.value(value)?));
+        for (position, (name, value)) in object.fields().enumerate() {
+            // A field that hides an inherited one comes after it, and Java keeps the last.
+            if object.class_definition().position(name) == Some(position) {
+                entries.push((name.into(), self.value(value)?));
+            }
         }
         Ok(Value::map(entries))
     }
 
     /// By the names of an exception's getters; the stack stays behind, since no generic caller can use it.
-    fn exception(&mut self, value: &Value) -> Result<Value, EncodeError> {
-        let Value::Object(object) = value else {
-            return Ok(value.clone());
-        };
+    fn exception(&mut self, object: &Object) -> Result<Value, EncodeError> {
         let mut entries = self.class_entry(object.class());
         for (name, value) in object.fields() {
             match name {
@@ -183,14 +197,21 @@ pub(super) fn constant(value: &Value) -> Option<Arc<str>> {
 
 /// Whether this has the fields of every exception.
 pub(super) fn is_exception(object: &Object) -> bool {
-    ["detailMessage", "cause", "stackTrace", "suppressedExceptions"]
-        .iter()
-        .all(|field| object.class_definition().position(field).is_some())
+    [
+        "detailMessage",
+        "cause",
+        "stackTrace",
+        "suppressedExceptions",
+    ]
+    .iter()
+    .all(|field| object.class_definition().position(field).is_some())
 }
 
 /// What Java reads into its own classes without being told more.
 pub(super) fn is_of_java(class: &str) -> bool {
-    ["java.", "javax.", HANDLES].iter().any(|package| class.starts_with(package))
+    ["java.", "javax.", HANDLES]
+        .iter()
+        .any(|package| class.starts_with(package))
 }
 
 fn local_text(object: &Object, value: &Value) -> Result<Option<Value>, EncodeError> {
@@ -203,7 +224,8 @@ fn local_text(object: &Object, value: &Value) -> Result<Option<Value>, EncodeErr
         "java8.LocalDateTimeHandle" => value.to::<LocalDateTime>().map(|at| at.to_string()),
         _ => return Ok(None),
     };
-    text.map(|text| Some(text.into())).map_err(|error| EncodeError::custom(error.to_string()))
+    text.map(|text| Some(text.into()))
+        .map_err(|error| EncodeError::custom(error.to_string()))
 }
 
 /// Whether nothing in an array of this type changes its form.
@@ -212,10 +234,26 @@ fn is_array_of_scalars(type_name: &str) -> bool {
     component.len() < type_name.len()
         && matches!(
             component,
-            "boolean" | "byte" | "char" | "date" | "double" | "float" | "int" | "long" | "short" | "string"
-                | "java.lang.Boolean" | "java.lang.Byte" | "java.lang.Character" | "java.lang.Double"
-                | "java.lang.Float" | "java.lang.Integer" | "java.lang.Long" | "java.lang.Short"
-                | "java.math.BigDecimal" | "java.math.BigInteger"
+            "boolean"
+                | "byte"
+                | "char"
+                | "date"
+                | "double"
+                | "float"
+                | "int"
+                | "long"
+                | "short"
+                | "string"
+                | "java.lang.Boolean"
+                | "java.lang.Byte"
+                | "java.lang.Character"
+                | "java.lang.Double"
+                | "java.lang.Float"
+                | "java.lang.Integer"
+                | "java.lang.Long"
+                | "java.lang.Short"
+                | "java.math.BigDecimal"
+                | "java.math.BigInteger"
         )
 }
 

@@ -111,7 +111,9 @@ impl TryFrom<&Path> for File {
     /// The path must be UTF-8.
     fn try_from(path: &Path) -> Result<Self, InvalidValue> {
         path.to_str()
-            .ok_or_else(|| InvalidValue::new("java.io.File", path.to_string_lossy(), "a path in UTF-8"))
+            .ok_or_else(|| {
+                InvalidValue::new("java.io.File", path.to_string_lossy(), "a path in UTF-8")
+            })
             .and_then(Self::new)
     }
 }
@@ -129,11 +131,36 @@ mod tests {
     #[test]
     fn each_name_has_its_rules() {
         let cases: [(&str, fn(&str) -> bool, &[&str], &[&str]); 5] = [
-            ("Locale", |t| Locale::new(t).is_ok(), &["", "zh_CN", "zh_TW_#Hant"], &["zh CN", "中"]),
-            ("Class", |t| ClassName::new(t).is_ok(), &["int", "[I", "a.B$C"], &["", "a b"]),
-            ("Currency", |t| Currency::new(t).is_ok(), &["USD"], &["", "usd", "USDX"]),
-            ("URI", |t| Uri::new(t).is_ok(), &["http://h/p", "", "中"], &["a b", "a\n"]),
-            ("File", |t| File::new(t).is_ok(), &["/tmp/a b", "C:\\x", ""], &["a\0"]),
+            (
+                "Locale",
+                |t| Locale::new(t).is_ok(),
+                &["", "zh_CN", "zh_TW_#Hant"],
+                &["zh CN", "中"],
+            ),
+            (
+                "Class",
+                |t| ClassName::new(t).is_ok(),
+                &["int", "[I", "a.B$C"],
+                &["", "a b"],
+            ),
+            (
+                "Currency",
+                |t| Currency::new(t).is_ok(),
+                &["USD"],
+                &["", "usd", "USDX"],
+            ),
+            (
+                "URI",
+                |t| Uri::new(t).is_ok(),
+                &["http://h/p", "", "中"],
+                &["a b", "a\n"],
+            ),
+            (
+                "File",
+                |t| File::new(t).is_ok(),
+                &["/tmp/a b", "C:\\x", ""],
+                &["a\0"],
+            ),
         ];
         for (name, accepts, good, bad) in cases {
             for text in good {

@@ -136,7 +136,12 @@ mod tests {
         let frame = StackFrame::new("a.B", "m", "B.java", 7);
         assert_eq!(frame.to_string(), "a.B.m(B.java:7)");
         let show = |file: Option<&str>, line| {
-            StackFrame { file: file.map(Into::into), line, ..frame.clone() }.to_string()
+            StackFrame {
+                file: file.map(Into::into),
+                line,
+                ..frame.clone()
+            }
+            .to_string()
         };
         assert_eq!(show(Some("B.java"), -1), "a.B.m(B.java)");
         assert_eq!(show(None, 7), "a.B.m(Unknown Source)");

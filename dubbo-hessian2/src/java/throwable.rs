@@ -4,7 +4,8 @@ use std::{borrow::Cow, collections::HashMap, error::Error, fmt, sync::Arc};
 
 use super::{StackFrame, object::field};
 use crate::{
-    Class, DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, List, ToHessian, Value,
+    Class, DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, List,
+    ToHessian, Value,
 };
 
 /// An exception of any class: its message, cause, stack and whatever fields its class adds. Cheap to clone.
@@ -28,7 +29,10 @@ struct Inner {
     suppressed: Arc<[Throwable]>,
     /// The values of the further fields.
     further: Vec<Value>,
-    /// What these were read with, to keep alive whatever they refer back to.
+    #[expect(
+        dead_code,
+        reason = "keeps alive what the further fields refer back to"
+    )]
     origin: Option<Value>,
 }
 
@@ -72,10 +76,12 @@ impl Throwable {
     /// A `java.lang.RuntimeException` with the text of `error`, caused by one for each source.
     pub fn from_error(error: &(dyn Error + 'static)) -> Self {
         let mut chain = vec![error];
-        while let Some(source) = chain.last().and_then(|error| error.source())
+        let mut next = error.source();
+        while let Some(source) = next
             && chain.len() < MAX_CAUSES
         {
             chain.push(source);
+            next = source.source();
         }
         let this = |error: &&(dyn Error + 'static)| match error.downcast_ref::<Self>() {
             Some(throwable) => throwable.clone(),
@@ -119,7 +125,10 @@ impl Throwable {
     /// When `name` is one of the fields of `Throwable` itself, which have methods of their own.
     #[must_use]
     pub fn with_field(mut self, name: &str, value: impl Into<Value>) -> Self {
-        assert!(!FIELDS.contains(&name), "`{name}` is a field of every exception");
+        assert!(
+            !FIELDS.contains(&name),
+            "`{name}` is a field of every exception"
+        );
         let inner = Arc::make_mut(&mut self.0);
         match inner.class.position(name) {
             Some(position) => inner.further[position - FIELDS.len()] = value.into(),
@@ -283,7 +292,9 @@ impl Reader {
             Value::Map(map) => address(map),
             other => {
                 let kind = other.kind();
-                return Err(DecodeError::custom(format!("an exception is an object, this is {kind}")));
+                return Err(DecodeError::custom(format!(
+                    "an exception is an object, this is {kind}"
+                )));
             }
         };
         if let Some(known) = self.throwables.get(&address) {
@@ -291,9 +302,12 @@ impl Reader {
         }
         let class = match value {
             Value::Object(object) => object.class(),
-            _ => field(value, "class").and_then(Value::as_str).unwrap_or_default(),
+            _ => field(value, "class")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
         };
-        let Some(message) = field(value, "detailMessage").or_else(|| field(value, "message")) else {
+        let Some(message) = field(value, "detailMessage").or_else(|| field(value, "message"))
+        else {
             let error = format!("{class:?} is no exception: it has no field `detailMessage`");
             return Err(DecodeError::custom(error));
         };
@@ -313,7 +327,9 @@ impl Reader {
                 Some(Value::List(frames)) => self.stack(frames),
                 _ => Arc::new([]),
             },
-            suppressed: match field(value, "suppressedExceptions").or_else(|| field(value, "suppressed")) {
+            suppressed: match field(value, "suppressedExceptions")
+                .or_else(|| field(value, "suppressed"))
+            {
                 Some(Value::List(suppressed)) => self.suppressed(suppressed)?,
                 _ => Arc::new([]),
             },

@@ -87,10 +87,18 @@ mod tests {
             assert_eq!(text.parse::<Uuid>().expect(text).to_string(), text);
         }
         assert_eq!(
-            "24D9B3C0-1111-4222-8333-444444444444".parse::<Uuid>().expect("upper case").as_u128(),
+            "24D9B3C0-1111-4222-8333-444444444444"
+                .parse::<Uuid>()
+                .expect("upper case")
+                .as_u128(),
             0x24d9_b3c0_1111_4222_8333_4444_4444_4444
         );
-        for text in ["", "24d9b3c0111142228333444444444444", "24d9b3c0-1111-4222-8333-44444444444g", "2-4-4-4-2"] {
+        for text in [
+            "",
+            "24d9b3c0111142228333444444444444",
+            "24d9b3c0-1111-4222-8333-44444444444g",
+            "2-4-4-4-2",
+        ] {
             assert!(text.parse::<Uuid>().is_err(), "{text}");
         }
     }

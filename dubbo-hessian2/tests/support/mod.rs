@@ -1,6 +1,12 @@
 //! What the tests of bytes share.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+
+pub mod golden;
 
 use std::fmt::Debug;
 
@@ -8,7 +14,10 @@ use dubbo_hessian2::{Decoder, Encoder, FromHessian, ToHessian, Value, from_slice
 
 /// Bytes from hexadecimal digits; blanks between them are cosmetic.
 pub fn bytes(hex: &str) -> Vec<u8> {
-    let digits: Vec<u8> = hex.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let digits: Vec<u8> = hex
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
     let digit = |byte: u8| char::from(byte).to_digit(16).expect("a hexadecimal digit");
     digits
         .chunks(2)
@@ -35,7 +44,9 @@ pub fn values(bytes: &[u8]) -> Result<Vec<Value>, dubbo_hessian2::DecodeError> {
 pub fn written(values: &[Value]) -> String {
     let mut encoder = Encoder::new();
     for value in values {
-        value.encode(&mut encoder).expect("what was read can be written");
+        value
+            .encode(&mut encoder)
+            .expect("what was read can be written");
     }
     hex(encoder.as_bytes())
 }
@@ -55,8 +66,11 @@ pub fn reads<T: ToHessian + FromHessian + PartialEq + Debug>(value: T, hexadecim
     let bytes = bytes(hexadecimal);
     let read: T = from_slice(&bytes).unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
     assert_eq!(read, value, "{hexadecimal} is read");
-    let dynamic: Value = from_slice(&bytes).unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
-    let again: T = dynamic.to().unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
+    let dynamic: Value =
+        from_slice(&bytes).unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
+    let again: T = dynamic
+        .to()
+        .unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
     assert_eq!(again, value, "{hexadecimal} is read by way of {dynamic:?}");
 }
 
@@ -64,7 +78,8 @@ pub fn reads<T: ToHessian + FromHessian + PartialEq + Debug>(value: T, hexadecim
 #[track_caller]
 pub fn kept(expected: &str) -> Value {
     let expected = hex(&bytes(expected));
-    let value: Value = from_slice(&bytes(&expected)).unwrap_or_else(|error| panic!("{expected}: {error}"));
+    let value: Value =
+        from_slice(&bytes(&expected)).unwrap_or_else(|error| panic!("{expected}: {error}"));
     assert_eq!(written(std::slice::from_ref(&value)), expected, "{value:?}");
     value
 }

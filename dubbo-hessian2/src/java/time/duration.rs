@@ -79,7 +79,11 @@ impl fmt::Display for Duration {
         if seconds == 0 && nanos == 0 && total != 0 {
             return Ok(());
         }
-        let sign = if self.seconds < 0 && seconds == 0 { "-" } else { "" };
+        let sign = if self.seconds < 0 && seconds == 0 {
+            "-"
+        } else {
+            ""
+        };
         write!(f, "{sign}{seconds}")?;
         if nanos != 0 {
             let fraction = format!("{nanos:09}");
@@ -182,7 +186,17 @@ mod tests {
         ] {
             assert_eq!(text.parse(), Duration::new(seconds, nanos), "{text}");
         }
-        for text in ["", "P", "PT", "P1DT", "1S", "PT1", "PT1S1M", "PT9223372036854775808S", "PT1.0000000001S"] {
+        for text in [
+            "",
+            "P",
+            "PT",
+            "P1DT",
+            "1S",
+            "PT1",
+            "PT1S1M",
+            "PT9223372036854775808S",
+            "PT1.0000000001S",
+        ] {
             assert!(text.parse::<Duration>().is_err(), "{text}");
         }
     }

@@ -98,7 +98,9 @@ impl TryFrom<Instant> for SystemTime {
             UNIX_EPOCH.checked_add(whole)
         }
         .and_then(|time| time.checked_add(nanos))
-        .ok_or_else(|| InvalidValue::new(CLASS, instant.to_string(), "a moment this system can hold"))
+        .ok_or_else(|| {
+            InvalidValue::new(CLASS, instant.to_string(), "a moment this system can hold")
+        })
     }
 }
 
@@ -166,7 +168,11 @@ mod tests {
     #[test]
     fn the_ends_are_java_s() {
         for (seconds, nanos, text) in [
-            (MAX_SECOND, 999_999_999, "+1000000000-12-31T23:59:59.999999999Z"),
+            (
+                MAX_SECOND,
+                999_999_999,
+                "+1000000000-12-31T23:59:59.999999999Z",
+            ),
             (MIN_SECOND, 0, "-1000000000-01-01T00:00:00Z"),
         ] {
             assert_eq!(Instant::new(seconds, nanos).expect(text).to_string(), text);
@@ -178,7 +184,13 @@ mod tests {
 
     #[test]
     fn system_times_before_and_after_1970_come_back() {
-        for (seconds, nanos) in [(0, 0), (1, 1), (-1, 0), (-1, 999_999_999), (1_500_000_000, 7)] {
+        for (seconds, nanos) in [
+            (0, 0),
+            (1, 1),
+            (-1, 0),
+            (-1, 999_999_999),
+            (1_500_000_000, 7),
+        ] {
             let instant = Instant::new(seconds, nanos).expect("within range");
             let time = SystemTime::try_from(instant).expect("within range");
             assert_eq!(Instant::try_from(time).expect("within range"), instant);
@@ -188,10 +200,7 @@ mod tests {
     #[test]
     fn an_offset_at_the_end_of_time_does_not_overflow() {
         let last: OffsetDateTime = "+999999999-12-31T23:59:59-18:00".parse().expect("parses");
-        assert_eq!(
-            last.to_instant().to_string(),
-            "+1000000000-01-01T17:59:59Z"
-        );
+        assert_eq!(last.to_instant().to_string(), "+1000000000-01-01T17:59:59Z");
         assert_eq!(last.to_instant().at_offset(last.offset), Some(last));
         assert_eq!(last.to_instant().at_offset(ZoneOffset::UTC), None);
     }

@@ -196,13 +196,23 @@ mod tests {
     #[test]
     fn days_that_do_not_exist_are_refused() {
         for text in [
-            "2023-02-29", "2024-13-01", "2024-00-01", "2024-01-32", "2024-1-01", "24-01-01",
-            "2024-01-01T", "", "+1000000000-01-01", "2024-01-0１",
+            "2023-02-29",
+            "2024-13-01",
+            "2024-00-01",
+            "2024-01-32",
+            "2024-1-01",
+            "24-01-01",
+            "2024-01-01T",
+            "",
+            "+1000000000-01-01",
+            "2024-01-0１",
         ] {
             assert!(text.parse::<LocalDate>().is_err(), "{text}");
         }
         assert_eq!(
-            LocalDate::new(2023, 2, 29).expect_err("no leap year").to_string(),
+            LocalDate::new(2023, 2, 29)
+                .expect_err("no leap year")
+                .to_string(),
             "\"2023-2-29\" is no java.time.LocalDate: want a day that exists, as in 2024-02-29"
         );
         assert!(LocalDate::from_epoch_day(i64::MAX).is_err());

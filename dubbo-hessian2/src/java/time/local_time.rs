@@ -60,7 +60,12 @@ impl LocalTime {
 
     /// The inverse of [`second_of_day`](Self::second_of_day); `None` if there is no such second or nanosecond.
     pub(super) fn of_second(second: i32, nano: i32) -> Option<Self> {
-        Self::checked(second.div_euclid(3_600), second / 60 % 60, second % 60, nano)
+        Self::checked(
+            second.div_euclid(3_600),
+            second / 60 % 60,
+            second % 60,
+            nano,
+        )
     }
 
     fn checked(hour: i32, minute: i32, second: i32, nano: i32) -> Option<Self> {
@@ -153,7 +158,15 @@ mod tests {
 
     #[test]
     fn times_that_do_not_exist_are_refused() {
-        for text in ["24:00", "10:60", "10:15:60", "10", "10:1", "10:15:30.0000000001", "x"] {
+        for text in [
+            "24:00",
+            "10:60",
+            "10:15:60",
+            "10",
+            "10:1",
+            "10:15:30.0000000001",
+            "x",
+        ] {
             assert!(text.parse::<LocalTime>().is_err(), "{text}");
         }
         assert!(LocalTime::new(0, 0, 0, 1_000_000_000).is_err());

@@ -93,7 +93,14 @@ mod tests {
             assert_eq!(text.parse(), Ok(span));
         }
         assert_eq!("-P1W2D".parse(), Ok(Period::new(0, 0, -9)));
-        for text in ["", "P", "P1", "P1D1Y", "P2147483648Y", "P9223372036854775807W"] {
+        for text in [
+            "",
+            "P",
+            "P1",
+            "P1D1Y",
+            "P2147483648Y",
+            "P9223372036854775807W",
+        ] {
             assert!(text.parse::<Period>().is_err(), "{text}");
         }
     }

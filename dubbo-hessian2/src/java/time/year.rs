@@ -22,7 +22,11 @@ impl Year {
         if (-MAX_YEAR..=MAX_YEAR).contains(&year) {
             Ok(Self(year))
         } else {
-            Err(InvalidValue::new(YEAR, year.to_string(), "at most nine digits"))
+            Err(InvalidValue::new(
+                YEAR,
+                year.to_string(),
+                "at most nine digits",
+            ))
         }
     }
 
@@ -70,7 +74,11 @@ impl YearMonth {
         LocalDate::checked(year, month, 1)
             .map(|_| Self { year, month })
             .ok_or_else(|| {
-                InvalidValue::new(YEAR_MONTH, format!("{year}-{month}"), "a month, as in 2024-02")
+                InvalidValue::new(
+                    YEAR_MONTH,
+                    format!("{year}-{month}"),
+                    "a month, as in 2024-02",
+                )
             })
     }
 
@@ -193,11 +201,18 @@ mod tests {
             assert_eq!(Year::new(year).expect(text).to_string(), text);
             assert_eq!(text.parse(), Year::new(year));
         }
-        for (year, month, text) in [(2024, 2, "2024-02"), (-1, 12, "-0001-12"), (10_000, 1, "+10000-01")] {
+        for (year, month, text) in [
+            (2024, 2, "2024-02"),
+            (-1, 12, "-0001-12"),
+            (10_000, 1, "+10000-01"),
+        ] {
             assert_eq!(YearMonth::new(year, month).expect(text).to_string(), text);
             assert_eq!(text.parse(), YearMonth::new(year, month));
         }
-        assert_eq!(MonthDay::new(2, 29).expect("leap day").to_string(), "--02-29");
+        assert_eq!(
+            MonthDay::new(2, 29).expect("leap day").to_string(),
+            "--02-29"
+        );
         assert_eq!("--02-29".parse(), MonthDay::new(2, 29));
     }
 

@@ -50,7 +50,11 @@ impl ZoneOffset {
             None => scanner.digits(1, 1)?.parse().ok()?,
         };
         let mut below = || -> Option<i32> {
-            if scanner.take(':') || scanner.rest().starts_with(|next: char| next.is_ascii_digit()) {
+            if scanner.take(':')
+                || scanner
+                    .rest()
+                    .starts_with(|next: char| next.is_ascii_digit())
+            {
                 scanner.two().filter(|part| *part < 60)
             } else {
                 Some(0)

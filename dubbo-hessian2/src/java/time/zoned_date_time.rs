@@ -101,7 +101,11 @@ mod tests {
             assert_eq!(at.zone.as_str(), zone);
             assert_eq!(at.to_string(), text);
         }
-        for text in ["2024-02-29T10:15+08:00[", "2024-02-29T10:15+08:00[]", "2024-02-29T10:15[UTC]"] {
+        for text in [
+            "2024-02-29T10:15+08:00[",
+            "2024-02-29T10:15+08:00[]",
+            "2024-02-29T10:15[UTC]",
+        ] {
             assert!(text.parse::<ZonedDateTime>().is_err(), "{text}");
         }
     }
