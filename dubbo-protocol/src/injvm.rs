@@ -20,7 +20,7 @@ use dubbo_core::{
     panics,
     payload::Payload,
     protocol::{Drained, Exporter, Protocol, ProtocolError},
-    service::{MethodRef, ServiceDescriptor, ServiceKey},
+    service::{MethodRef, ServiceDescriptor, ServiceKey, Types},
     status::{Origin, Status},
     url::Url,
 };
@@ -35,7 +35,7 @@ use tokio_util::{
 /// The protocol `injvm`: what one value of it exports, references of the same value can call.
 ///
 /// A call runs in the caller's task. Deadlines, cancellation, errors, headers and trailers are as over a wire; only the
-/// messages are not copied, so both sides must use the same Rust types.
+/// messages are not copied, so both sides of a service with an IDL must use the same Rust types.
 #[derive(Debug, Default)]
 pub struct Injvm {
     shared: Arc<Shared>,
@@ -43,9 +43,16 @@ pub struct Injvm {
 
 #[derive(Default)]
 struct Shared {
-    exported: RwLock<HashMap<ServiceKey, Arc<dyn Invoker>>>,
+    exported: RwLock<HashMap<ServiceKey, Callee>>,
     calls: TaskTracker,
     abort: CancellationToken,
+}
+
+/// A service that is exported.
+#[derive(Clone)]
+struct Callee {
+    service: Arc<ServiceDescriptor>,
+    invoker: Arc<dyn Invoker>,
 }
 
 #[async_trait]
@@ -58,7 +65,7 @@ impl Protocol for Injvm {
     async fn export(
         &self,
         url: &Url,
-        _service: Arc<ServiceDescriptor>,
+        service: Arc<ServiceDescriptor>,
         invoker: Arc<dyn Invoker>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
         if self.shared.calls.is_closed() {
@@ -72,7 +79,7 @@ impl Protocol for Injvm {
                 address: HERE.to_owned(),
             });
         }
-        exported.insert(key.clone(), invoker);
+        exported.insert(key.clone(), Callee { service, invoker });
         Ok(Box::new(Exported {
             url: url.clone(),
             key,
@@ -164,6 +171,7 @@ impl Invoker for Referred {
         // What fails at once waits for nothing: a caller that tries again would keep the thread from all other tasks.
         tokio::task::consume_budget().await;
         let callee = self.shared.find(&invocation)?;
+        let method = callee.method(&invocation.method)?;
         let now = Instant::now();
         let call = Carried {
             method: invocation.method.clone(),
@@ -175,6 +183,7 @@ impl Invoker for Referred {
         if call.deadline.is_some_and(|at| at <= now) {
             return Err(call.late().not_processed());
         }
+        invocation.method = method;
         // Values for filters of the caller's side stay there, as they do with every protocol.
         invocation.extensions = http::Extensions::new();
         invocation.deadline = call.deadline;
@@ -182,7 +191,7 @@ impl Invoker for Referred {
         invocation.peer = None;
         invocation.reply = Some(call.context.clone());
 
-        let work = run(&*callee, invocation);
+        let work = run(&*callee.invoker, invocation);
         let work = async {
             tokio::select! {
                 answer = work => answer.map_err(|status| call.failed(status)),
@@ -201,30 +210,50 @@ impl Invoker for Referred {
 
 impl Shared {
     /// Who serves `invocation`.
-    fn find(&self, invocation: &Invocation) -> Result<Arc<dyn Invoker>, Status> {
+    fn find(&self, invocation: &Invocation) -> Result<Callee, Status> {
         let method = &invocation.method;
         if self.calls.is_closed() {
             let text = format!("{method:?} {HERE}: the protocol is shutting down");
             return Err(Status::unavailable(text).not_processed());
         }
         let exported = self.exported.read();
-        exported
-            .get(&*invocation.service)
-            .map(Arc::clone)
-            .ok_or_else(|| {
-                let mut keys: Vec<_> = exported.keys().map(ToString::to_string).collect();
-                keys.sort_unstable();
-                let text = format!(
-                    "{method:?} {HERE}: no service `{}` is exported; exported: {}",
-                    invocation.service,
-                    if keys.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        keys.join(", ")
-                    }
-                );
-                Status::unimplemented(text)
-            })
+        exported.get(&*invocation.service).cloned().ok_or_else(|| {
+            let mut keys: Vec<_> = exported.keys().map(ToString::to_string).collect();
+            keys.sort_unstable();
+            let text = format!(
+                "{method:?} {HERE}: no service `{}` is exported; exported: {}",
+                invocation.service,
+                if keys.is_empty() {
+                    "none".to_owned()
+                } else {
+                    keys.join(", ")
+                }
+            );
+            Status::unimplemented(text)
+        })
+    }
+}
+
+impl Callee {
+    /// Its method that a caller means who may have described the service otherwise: with the methods that it calls
+    /// alone, in another order, or with other Java types.
+    fn method(&self, meant: &MethodRef) -> Result<MethodRef, Status> {
+        if Arc::ptr_eq(&self.service, meant.service()) {
+            return Ok(meant.clone());
+        }
+        let name = meant.name();
+        let missing = |why: String| Status::unimplemented(format!("{meant:?} {HERE}: {why}"));
+        let Some(java) = &meant.descriptor().java else {
+            let found = self.service.find(name);
+            return found.ok_or_else(|| missing("the service has no such method".to_owned()));
+        };
+        if let Some(found) = self.service.find_exact(name, java.descriptor()) {
+            return Ok(found);
+        }
+        let found = self
+            .service
+            .find_overload(name, Types::Named(java.parameters()));
+        found.map_err(|error| missing(error.to_string()))
     }
 }
 

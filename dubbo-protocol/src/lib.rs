@@ -1,12 +1,15 @@
 //! How calls travel: Triple over HTTP/2, and calls within the process.
 
+mod dubbo;
 #[doc(hidden)]
 pub mod fuzzing;
 mod endpoint;
 mod generated;
 mod injvm;
+pub mod java;
 mod net;
 mod triple;
 
+pub use dubbo::DubboProtocol;
 pub use injvm::Injvm;
 pub use triple::TripleProtocol;

@@ -1,52 +1,44 @@
 //! Attachments as the map that ends a body of the `dubbo` protocol (`docs/spec/dubbo-protocol.md` §6).
 
+use std::borrow::Cow;
+
 use dubbo_core::attachments::{AttachmentValue, Attachments};
 use dubbo_hessian2::{DecodeError, Decoder, EncodeError, Encoder, Kind};
 
-/// Writes an untyped map: text as strings, bytes as binary, and several values under one name as a list.
-pub(crate) fn write_attachments(
-    attachments: &Attachments,
-    encoder: &mut Encoder,
-) -> Result<(), EncodeError> {
-    write_attachments_with(&[], attachments, encoder)
-}
-
-/// The same with entries of the protocol in front, which stand in for attachments of those names.
+/// Writes an untyped map: text as strings, bytes as binary, and several values under one name as a list. The entries of
+/// the protocol come first; they stand in for attachments of those names.
 pub(crate) fn write_attachments_with(
     protocol: &[(&str, &str)],
     attachments: &Attachments,
     encoder: &mut Encoder,
 ) -> Result<(), EncodeError> {
-    let mut named: Vec<(std::borrow::Cow<'_, str>, Vec<AttachmentValue>)> = Vec::new();
-    for (name, value) in attachments.iter() {
-        if protocol
+    let is_protocols = |name: &str| {
+        protocol
             .iter()
-            .any(|(taken, _)| taken.eq_ignore_ascii_case(&name))
-        {
-            continue;
-        }
-        match named
-            .iter_mut()
-            .find(|(known, _)| known.eq_ignore_ascii_case(&name))
-        {
-            Some((_, values)) => values.push(value),
-            None => named.push((name, vec![value])),
-        }
-    }
+            .any(|(own, _)| own.eq_ignore_ascii_case(name))
+    };
+    let all: Vec<_> = attachments
+        .iter()
+        .filter(|(name, _)| !is_protocols(name))
+        .collect();
     encoder.begin_map(None);
     for (name, value) in protocol {
         encoder.str(name);
         encoder.str(value);
     }
-    for (name, values) in &named {
+    for (index, (name, _)) in all.iter().enumerate() {
+        let same = |(other, _): &&(Cow<'_, str>, AttachmentValue)| name.eq_ignore_ascii_case(other);
+        if all[..index].iter().any(|one| same(&one)) {
+            continue;
+        }
         encoder.str(name);
-        if let [value] = values.as_slice() {
+        let values = all[index..].iter().filter(same);
+        let count = values.clone().count();
+        if count > 1 {
+            encoder.begin_list(None, count);
+        }
+        for (_, value) in values {
             write_value(value, encoder)?;
-        } else {
-            encoder.begin_list(None, values.len());
-            for value in values {
-                write_value(value, encoder)?;
-            }
         }
     }
     encoder.end_map();
