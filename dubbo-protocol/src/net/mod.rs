@@ -87,3 +87,6 @@ impl fmt::Debug for Network {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

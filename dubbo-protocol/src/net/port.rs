@@ -38,7 +38,7 @@ impl Ports {
             source,
         };
         let mut ports = self.0.lock().await;
-        ports.retain(|open| open.tasks.is_empty() || !open.is_closed());
+        ports.retain(|open| !(open.is_closed() && open.tasks.is_empty()));
         if let Some(known) = ports.iter().find(|open| open.is_at(host, port)) {
             match known.join(files, dialects, &take) {
                 Ok(()) => {
@@ -212,16 +212,17 @@ impl Port {
             Ok((dialect, stream)) => {
                 // Held meanwhile: who has left is handed nothing more.
                 let takers = self.takers.read();
-                match &takers[dialect.index()] {
-                    Some(take) => take(Accepted {
+                if let Some(take) = &takers[dialect.index()] {
+                    take(Accepted {
                         dialect,
                         stream,
                         peer,
-                    }),
-                    None => tracing::debug!(
+                    });
+                } else {
+                    tracing::debug!(
                         %remote, port = self.bound.port(), spoken = %dialect, served = served(&takers),
                         "a connection is refused: nobody here speaks that"
-                    ),
+                    );
                 }
             }
             Err(error) if self.tls.is_some() && error.kind() == io::ErrorKind::InvalidData => {

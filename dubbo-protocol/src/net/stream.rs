@@ -29,6 +29,13 @@ pub(crate) enum Stream {
     Memory(tokio::io::DuplexStream),
 }
 
+impl Stream {
+    /// Whether it is encrypted.
+    pub(crate) fn is_secure(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+}
+
 /// Calls the same method of what carries the bytes.
 macro_rules! carrier {
     ($self:ident, $io:ident => $call:expr) => {

@@ -20,4 +20,5 @@ mod routing;
 mod shutdown_keys;
 mod streams;
 mod timeouts;
+mod tls;
 mod two_instances;

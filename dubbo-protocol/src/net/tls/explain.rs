@@ -6,10 +6,26 @@ use tokio_rustls::rustls::{AlertDescription, CertificateError, Error};
 
 use super::files::{CA, CERT, KEY, SERVER_NAME};
 
-/// Says what `error` means, if it is one of TLS. Whoever reads it knows which peer it is about.
+/// Says what an error of the handshake means. Whoever reads it knows which peer it is about.
+pub(super) fn explain_handshake(error: io::Error) -> io::Error {
+    let cut = matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::UnexpectedEof
+    );
+    if cut && tls(&error).is_none() {
+        let text = format!("the peer ended the handshake of TLS; it may serve no TLS ({error})");
+        return io::Error::new(error.kind(), text);
+    }
+    explain(error)
+}
+
+/// Says what `error` means, if it is one of TLS.
 pub(in super::super) fn explain(error: io::Error) -> io::Error {
-    let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
-    let text = match tls {
+    let text = match tls(&error) {
+        None => return error,
         Some(Error::InvalidCertificate(why)) => of_certificate(why),
         Some(Error::AlertReceived(alert)) => of_alert(*alert),
         Some(Error::InvalidMessage(_)) => {
@@ -19,13 +35,12 @@ pub(in super::super) fn explain(error: io::Error) -> io::Error {
             format!("the peer shows no certificate, and `{CA}` demands one")
         }
         Some(other) => format!("TLS failed: {other}"),
-        // What tokio-rustls calls the end of the bytes before that of the handshake.
-        None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "the peer closed the connection in the handshake of TLS; it may serve no TLS".to_owned()
-        }
-        None => return error,
     };
     io::Error::new(error.kind(), text)
+}
+
+fn tls(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref()
 }
 
 fn of_certificate(why: &CertificateError) -> String {
@@ -40,13 +55,36 @@ fn of_certificate(why: &CertificateError) -> String {
             presented,
         } => write!(
             text,
-            "it is not for `{}` but for [{}]; `{SERVER_NAME}` can say which name it is to be for",
+            "it is not for `{}` but for {}; `{SERVER_NAME}` can say which name it is to be for",
             expected.to_str(),
-            presented.join(", ")
+            names(presented)
         ),
+        CertificateError::ExpiredContext { time, not_after } => {
+            let days = (time.as_secs().saturating_sub(not_after.as_secs())) / DAY;
+            write!(text, "it expired {days} days ago")
+        }
+        CertificateError::NotValidYetContext { time, not_before } => {
+            let seconds = not_before.as_secs().saturating_sub(time.as_secs());
+            write!(
+                text,
+                "it is not valid before {seconds} s from now; is this machine's clock right?"
+            )
+        }
         why => write!(text, "{why}"),
     };
     text
+}
+
+/// `a, b` of what rustls writes `DnsName("a")` and `IpAddress(b)`.
+fn names(presented: &[String]) -> String {
+    if presented.is_empty() {
+        return "no name at all".to_owned();
+    }
+    let bare = presented.iter().map(|name| {
+        let within = name.split_once('(').map_or(&**name, |(_, within)| within);
+        format!("`{}`", within.trim_end_matches(')').trim_matches('"'))
+    });
+    bare.collect::<Vec<_>>().join(", ")
 }
 
 fn of_alert(alert: AlertDescription) -> String {
@@ -70,3 +108,6 @@ fn of_alert(alert: AlertDescription) -> String {
         other => format!("the peer ended the handshake of TLS: {other:?}"),
     }
 }
+
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;

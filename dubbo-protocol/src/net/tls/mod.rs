@@ -84,7 +84,7 @@ impl ServerTls {
         let accepted = TlsAcceptor::from(Arc::clone(config)).accept(io).await;
         accepted
             .map(|stream| Stream::Tls(Box::new(stream.into())))
-            .map_err(explain)
+            .map_err(explain::explain_handshake)
     }
 }
 
@@ -141,7 +141,7 @@ impl ClientTls {
         let connected = self.connector.connect(server, io).await;
         connected
             .map(|stream| Stream::Tls(Box::new(stream.into())))
-            .map_err(explain)
+            .map_err(explain::explain_handshake)
     }
 }
 

@@ -4,6 +4,7 @@
 //! was reset with, and that a call which was never sent can be sent again.
 
 use std::{
+    io::ErrorKind,
     fmt,
     pin::pin,
     sync::{
@@ -255,6 +256,7 @@ async fn handshake(
         .connect(address)
         .await
         .map_err(|error| ConnectError(error.to_string()))?;
+    let is_secure = io.is_secure();
     let last_read = LastRead::now();
     let io = Socket::new(io, Arc::clone(&last_read));
     let (sender, mut http2) = h2::client::Builder::new()
@@ -272,10 +274,19 @@ async fn handshake(
         .await
         .map_err(|error| ConnectError(error.to_string()))?;
 
+    let hung_up = || {
+        let hint = if is_secure {
+            ""
+        } else {
+            "; if it demands TLS, set `dubbo.tls_config.ca-cert-file`"
+        };
+        ConnectError(format!(
+            "the peer closed the connection before it spoke HTTP/2{hint}"
+        ))
+    };
     std::future::poll_fn(|cx| match pin!(&mut http2).poll(cx) {
-        Poll::Ready(Ok(())) => Poll::Ready(Err(ConnectError(
-            "the peer closed the connection before it spoke HTTP/2".to_owned(),
-        ))),
+        Poll::Ready(Ok(())) => Poll::Ready(Err(hung_up())),
+        Poll::Ready(Err(error)) if is_end(&error) => Poll::Ready(Err(hung_up())),
         Poll::Ready(Err(error)) if error.is_io() => {
             Poll::Ready(Err(ConnectError(error.to_string())))
         }
@@ -304,6 +315,12 @@ async fn handshake(
         life,
     };
     Ok((connection, driver))
+}
+
+/// Whether the peer ended the connection without a word.
+fn is_end(error: &h2::Error) -> bool {
+    let kind = error.get_io().map(std::io::Error::kind);
+    matches!(kind, Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset))
 }
 
 /// What a peer may send of an answer that nobody reads: a message of 2 MiB in one piece, and what goes around it.
