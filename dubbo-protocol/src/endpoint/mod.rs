@@ -3,6 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `options` | what a URL says about connecting |
 //! | `link` | what a protocol says about one connection of its own |
 //! | `slots`, `keeper` | the connections to one address: choosing one, and keeping them up |
 //! | `pool`, `drivers` | the addresses of one client, the tasks that move their bytes, and their end |
@@ -12,6 +13,7 @@ mod call;
 mod drivers;
 mod keeper;
 mod link;
+pub(crate) mod options;
 mod pool;
 mod slots;
 

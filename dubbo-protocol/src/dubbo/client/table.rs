@@ -312,7 +312,11 @@ mod tests {
         assert!(poll(&mut next).is_pending());
         let never = next.id() + (1 << PLACE_BITS);
         for nobody in [never, 0, 7, -1, i64::MIN, i64::MAX] {
-            assert_eq!(table.complete(nobody, answer("6")), Owner::Nobody, "{nobody}");
+            assert_eq!(
+                table.complete(nobody, answer("6")),
+                Owner::Nobody,
+                "{nobody}"
+            );
         }
     }
 
@@ -332,7 +336,10 @@ mod tests {
             let polled = Pin::new(entry).poll(&mut Context::from_waker(&waker));
             assert!(polled.is_pending());
         }
-        assert_eq!(table.complete(entries[0].id(), answer("in time")), Owner::Found);
+        assert_eq!(
+            table.complete(entries[0].id(), answer("in time")),
+            Owner::Found
+        );
         table.close();
         assert_eq!(woken.0.load(Ordering::Relaxed), 10);
         assert_eq!(body(poll(&mut entries[0])), "in time");

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use dubbo_core::url::{Key, Url, UrlError};
 
+use crate::endpoint::options;
+
 /// How connections to one address are made and kept. References that agree on it share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ConnectOptions {
@@ -31,53 +33,20 @@ impl ConnectOptions {
     ///
     /// A value that is none, or that could only fail every call.
     pub(super) fn read(url: &Url) -> Result<Self, UrlError> {
-        let connections = url.get(&CONNECTIONS)?;
-        if connections > MAX_CONNECTIONS {
-            return Err(refused(
-                &CONNECTIONS,
-                connections.to_string(),
-                format!("expected at most {MAX_CONNECTIONS}; calls share a connection"),
-            ));
-        }
         let interval = url.get(&KEEP_ALIVE_INTERVAL)?;
         Ok(Self {
-            connections: connections.max(1) as usize,
-            timeout: positive(url, &CONNECT_TIMEOUT)?,
+            connections: options::connections(url)?,
+            timeout: options::connect_timeout(url)?,
             keep_alive: if interval.is_zero() {
                 None
             } else {
-                let timeout = positive(url, &KEEP_ALIVE_TIMEOUT)?;
+                let timeout = options::positive(url, &KEEP_ALIVE_TIMEOUT)?;
                 Some(KeepAliveOptions { interval, timeout })
             },
         })
     }
 }
 
-fn positive(url: &Url, key: &Key<Duration>) -> Result<Duration, UrlError> {
-    let value = url.get(key)?;
-    if value.is_zero() {
-        let text = url.param(key.name).unwrap_or_default().to_owned();
-        return Err(refused(key, text, "expected more than 0".to_owned()));
-    }
-    Ok(value)
-}
-
-fn refused<T>(key: &Key<T>, value: String, reason: String) -> UrlError {
-    UrlError {
-        key: key.name.to_owned(),
-        value,
-        reason,
-    }
-}
-
-const CONNECTIONS: Key<u32> = Key {
-    name: "connections",
-    default: || 1,
-};
-const CONNECT_TIMEOUT: Key<Duration> = Key {
-    name: "connect.timeout",
-    default: || Duration::from_secs(3),
-};
 const KEEP_ALIVE_INTERVAL: Key<Duration> = Key {
     name: "keep-alive-interval",
     default: || Duration::from_secs(10),
@@ -86,7 +55,6 @@ const KEEP_ALIVE_TIMEOUT: Key<Duration> = Key {
     name: "keep-alive-timeout",
     default: || Duration::from_secs(20),
 };
-const MAX_CONNECTIONS: u32 = 256;
 
 #[cfg(test)]
 mod tests {
@@ -122,7 +90,6 @@ mod tests {
         let keep_alive = options.keep_alive.expect("on");
         assert_eq!(keep_alive.interval, Duration::from_secs(30));
         assert_eq!(keep_alive.timeout, Duration::from_secs(5));
-        assert_eq!(read("connections=0").expect("shared").connections, 1);
         let off = read("keep-alive-interval=0&keep-alive-timeout=0").expect("off");
         assert_eq!(off.keep_alive, None);
     }
@@ -130,10 +97,6 @@ mod tests {
     #[test]
     fn values_that_cannot_work_are_refused_by_name() {
         for (query, key) in [
-            ("connections=-1", "connections"),
-            ("connections=10000", "connections"),
-            ("connect.timeout=0", "connect.timeout"),
-            ("connect.timeout=soon", "connect.timeout"),
             ("keep-alive-interval=x", "keep-alive-interval"),
             // No clock can say when that is.
             (

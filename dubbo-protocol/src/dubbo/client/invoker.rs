@@ -1,0 +1,223 @@
+//! The consumer's end: one reference to one provider.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use arc_swap::ArcSwapOption;
+use async_trait::async_trait;
+use dubbo_core::{
+    attachments::Attachments,
+    invocation::{Body, Invocation, RpcResult},
+    invoker::Invoker,
+    payload::Payload,
+    service::{CallKind, MethodRef},
+    status::{Origin, Status},
+    url::Url,
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    answer,
+    connection::{Connection, Tcp},
+    life::Pause,
+    request::{Outgoing, Terms},
+    table::Ending,
+};
+use crate::endpoint::{Counted, Deadline, Endpoint, Link as _, Place};
+
+/// Calls the methods of one service at one address.
+#[derive(Debug)]
+pub(super) struct DubboInvoker {
+    pub(super) url: Url,
+    pub(super) address: Arc<str>,
+    pub(super) terms: Terms,
+    /// `payload`: how many bytes a response may have.
+    pub(super) limit: usize,
+    /// `None` once it is closed.
+    pub(super) endpoint: ArcSwapOption<Endpoint<Tcp>>,
+    pub(super) calls: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Invoker for DubboInvoker {
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    fn is_available(&self) -> bool {
+        self.endpoint
+            .load()
+            .as_ref()
+            .is_some_and(|endpoint| endpoint.is_available())
+    }
+
+    fn why_unavailable(&self) -> Option<String> {
+        match &*self.endpoint.load() {
+            Some(endpoint) => endpoint.why_unavailable(),
+            None => Some(format!("the reference to {} has been closed", self.address)),
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    async fn invoke(&self, invocation: Invocation) -> RpcResult {
+        let place = Place {
+            method: invocation.method.clone(),
+            address: Arc::clone(&self.address),
+        };
+        let now = Instant::now();
+        let deadline = invocation
+            .attempt_deadline(now)
+            .map(|at| Deadline::new(now, at));
+        let arguments =
+            arguments(&invocation.method, invocation.body).map_err(|status| place.name(status))?;
+        let call = Outgoing {
+            one_way: is_one_way(&invocation.method, &invocation.attachments),
+            service: invocation.service,
+            method: invocation.method,
+            attachments: invocation.attachments,
+            arguments,
+            until: deadline.map(|deadline| deadline.at),
+        };
+        let sent = AtomicBool::new(false);
+        let Some(deadline) = deadline else {
+            return self.carry(&call, &place, &sent).await;
+        };
+        if deadline.after.is_zero() {
+            return Err(place.name(deadline.expired(false)));
+        }
+        match timeout_at(deadline.at, self.carry(&call, &place, &sent)).await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(status)) => Err(deadline.or_late(status, &place)),
+            Err(_) => Err(place.name(deadline.expired(sent.load(Ordering::Relaxed)))),
+        }
+    }
+
+    /// Calls that are under way go on.
+    async fn close(&self) {
+        self.endpoint.store(None);
+    }
+}
+
+impl DubboInvoker {
+    /// Sends `call`, and sends it again where nothing of it was written.
+    async fn carry(&self, call: &Outgoing, place: &Place, sent: &AtomicBool) -> RpcResult {
+        let Some(endpoint) = self.endpoint.load_full() else {
+            let closed = Status::unavailable("the reference has been closed").not_processed();
+            return Err(place.name(closed));
+        };
+        let _counted = Counted::one_more(&self.calls);
+        // Each connection may turn out to be gone, and so may some of those that come after them.
+        let mut moves_left = endpoint.size() + MOVES_MORE;
+        loop {
+            let connection = endpoint.connection().await;
+            let connection = connection.map_err(|status| place.name(status))?;
+            let failure = match self.exchange(call, &connection, place, sent).await {
+                Ok(reply) => return reply,
+                Err(failure) => failure,
+            };
+            let status = place.name(failure.into_status(&connection));
+            if moves_left == 0 || !status.is_not_processed() {
+                return Err(status);
+            }
+            moves_left -= 1;
+            sent.store(false, Ordering::Relaxed);
+            tracing::debug!(call = %place, %status, "sending the call on another connection");
+        }
+    }
+
+    /// Sends `call` on `connection` and waits for its end.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future takes the call out of the connection's table at once. The provider is not told: the protocol
+    /// has no way to.
+    async fn exchange(
+        &self,
+        call: &Outgoing,
+        connection: &Connection,
+        place: &Place,
+        sent: &AtomicBool,
+    ) -> Result<RpcResult, Lost> {
+        let entry = connection.table().enter().ok_or(Lost::NotSent)?;
+        let id = entry.id();
+        let frame = match self.terms.write(call, id) {
+            Ok(frame) => frame,
+            Err(status) => return Ok(Err(place.name(status))),
+        };
+        let outbox = connection.outbox();
+        let room = outbox.room(frame.len()).await;
+        let room = room.map_err(|_| Lost::NotSent)?;
+        let one_way = call.one_way.then_some(id);
+        let start = outbox
+            .put(room, frame, one_way)
+            .map_err(|_| Lost::NotSent)?;
+        sent.store(true, Ordering::Relaxed);
+        match entry.await {
+            Ending::Answer(_) if call.one_way => Ok(Ok(answer::nothing())),
+            Ending::Written => Ok(Ok(answer::nothing())),
+            Ending::Answer(received) => {
+                let result = answer::read(received, self.limit, place);
+                if answer::says_closing(&result) {
+                    connection.pause_for(Pause::Closing);
+                }
+                Ok(result)
+            }
+            Ending::Lost if outbox.has_begun(start) => Err(Lost::Sent),
+            Ending::Lost => Err(Lost::NotSent),
+        }
+    }
+}
+
+/// How a call lost its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    /// Before any of it was written.
+    NotSent,
+    /// Afterwards: the provider may have done it.
+    Sent,
+}
+
+impl Lost {
+    fn into_status(self, connection: &Connection) -> Status {
+        let why = connection.reason().unwrap_or("it takes no more calls");
+        let status = match self {
+            Self::NotSent => {
+                Status::unavailable(format!("the connection took no more calls: {why}"))
+                    .not_processed()
+            }
+            Self::Sent => Status::unavailable(format!("the connection was lost: {why}")),
+        };
+        status.with_origin(Origin::Transport)
+    }
+}
+
+/// The arguments, if the body has the form that the method takes and the protocol has.
+fn arguments(method: &MethodRef, body: Body) -> Result<Payload, Status> {
+    if method.descriptor().java.is_none() {
+        return Err(Status::unimplemented(
+            "the dubbo protocol carries methods of Java interfaces, and this one is of a proto file; use the protocol `tri`",
+        ));
+    }
+    match (method.kind(), body) {
+        (CallKind::Unary, Body::Unary(arguments)) => Ok(arguments),
+        (CallKind::Unary, Body::Stream(_)) => {
+            Err(Status::internal("it takes one request, not a stream"))
+        }
+        _ => Err(Status::unimplemented(
+            "the dubbo protocol has no streams; use the protocol `tri`",
+        )),
+    }
+}
+
+/// Whether the caller waits for no answer: by the method, or as Java's callers say it for one call.
+fn is_one_way(method: &MethodRef, attachments: &Attachments) -> bool {
+    method.descriptor().one_way || attachments.get("return") == Some("false")
+}
+
+/// How often a call follows a peer that replaces its connections faster than it serves them.
+const MOVES_MORE: usize = 4;
