@@ -161,6 +161,11 @@ impl FrameDecoder {
         }
     }
 
+    /// Takes bodies of up to `limit` bytes from the next frame on.
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Where to append what was read. What is there grows with what has come, whatever a header says is to come.
     pub(crate) fn room(&mut self) -> &mut BytesMut {
         let body = self.header.map_or(0, |header| header.len as usize);
@@ -198,7 +203,7 @@ impl FrameDecoder {
             }
         };
         let len = header.len as usize;
-        if len > self.limit {
+        if len > self.limit && self.header.is_none() {
             self.skip = len;
             return Ok(Some(Received::Oversize(header)));
         }

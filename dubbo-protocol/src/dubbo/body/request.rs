@@ -12,7 +12,7 @@ use dubbo_hessian2::{Decoder, Encoder};
 use super::{BodyError, string};
 use crate::{
     dubbo::descriptor,
-    java::{read_attachments, write_attachments},
+    java::{read_attachments, write_attachments_with},
 };
 
 /// What stands before the arguments of every call of one method: written once for all of them.
@@ -29,20 +29,21 @@ pub(crate) fn head(path: &str, version: Option<&str>, method: &str, descriptor: 
     encoder.into_bytes().into()
 }
 
-/// Appends a body: the [`head`], the arguments, the attachments in their order.
+/// Appends a body: the [`head`], the arguments, what `protocol` says as attachments, and then the others in their order.
 ///
 /// The parts are encoded apart. That is the same as one stream, for no string takes a number in a stream, and the
 /// attachments are strings in an untyped map.
 pub(crate) fn write(
     head: &[u8],
     arguments: &Payload,
+    protocol: &[(&str, &str)],
     attachments: &Attachments,
     dst: &mut BytesMut,
 ) -> Result<(), CodecError> {
     dst.extend_from_slice(head);
     arguments.encode(Codec::Hessian2, dst)?;
     let mut encoder = Encoder::new();
-    write_attachments(attachments, &mut encoder)
+    write_attachments_with(protocol, attachments, &mut encoder)
         .map_err(|error| CodecError::encode::<Attachments>(Codec::Hessian2, error))?;
     dst.extend_from_slice(encoder.as_bytes());
     Ok(())
@@ -65,6 +66,8 @@ pub(crate) struct Request<'a> {
     pub(crate) types: Vec<Cow<'static, str>>,
     /// The arguments, one hessian value for each type.
     pub(crate) arguments: Bytes,
+    /// Which of them are null.
+    pub(crate) nulls: Vec<usize>,
     pub(crate) attachments: Attachments,
 }
 
@@ -83,7 +86,11 @@ impl<'a> Request<'a> {
         let descriptor = string("the parameter types", decoder)?.unwrap_or_default();
         let types = descriptor::parse(&descriptor)?;
         let start = decoder.position();
-        for _ in &types {
+        let mut nulls = Vec::new();
+        for index in 0..types.len() {
+            if decoder.remaining().starts_with(b"N") {
+                nulls.push(index);
+            }
             decoder.skip().map_err(BodyError::at("the arguments"))?;
         }
         let arguments = body.slice(start..decoder.position());
@@ -95,6 +102,7 @@ impl<'a> Request<'a> {
             descriptor,
             types,
             arguments,
+            nulls,
             attachments: read_attachments(decoder).map_err(BodyError::at("the attachments"))?,
         })
     }

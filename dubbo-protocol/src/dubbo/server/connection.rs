@@ -1,0 +1,380 @@
+//! One connection from its first byte to its last.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::{BufMut as _, BytesMut};
+use dubbo_core::invocation::Peer;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    call::Call,
+    catalog::{Catalog, Stage},
+    reply::Refusal,
+    settings::Settings,
+};
+use crate::dubbo::{
+    body::event::{Event, HEARTBEAT, MAX_EVENT, READ_ONLY},
+    frame::{Frame, FrameDecoder, FrameError, HESSIAN2, Header, Received},
+    outbox::Outbox,
+    status::{BAD_REQUEST, OK},
+};
+
+/// What the connections of a server share.
+pub(super) struct Shared {
+    pub(super) catalog: Catalog,
+    pub(super) settings: Settings,
+    /// The tasks of connections.
+    pub(super) connections: TaskTracker,
+    /// The tasks of calls.
+    pub(super) calls: TaskTracker,
+    /// Everything ends.
+    pub(super) cut: CancellationToken,
+    /// How many connections have been cut with calls on them.
+    pub(super) aborted: AtomicUsize,
+    running: AtomicUsize,
+    events: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn new(settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            catalog: Catalog::new(),
+            settings,
+            connections: TaskTracker::new(),
+            calls: TaskTracker::new(),
+            cut: CancellationToken::new(),
+            aborted: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            events: AtomicU64::new(0),
+        })
+    }
+
+    /// Counts a call, unless there are too many.
+    pub(super) fn begin(&self) -> Option<Running<'_>> {
+        let running = Running(&self.running);
+        let before = running.0.fetch_add(1, Ordering::Relaxed);
+        (before < self.settings.calls).then_some(running)
+    }
+
+    /// Serves `io` until either side ends it.
+    pub(super) async fn serve<T>(self: Arc<Self>, io: T, peer: Peer)
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let remote = peer.remote;
+        if self.connections.len() > self.settings.connections {
+            tracing::warn!(%remote, accepts = self.settings.connections, "a connection is refused: there are too many");
+            return;
+        }
+        let link = Arc::new(Link::new(self, peer));
+        // Whatever ends this function ends the calls too.
+        let _gone = link.gone.clone().drop_guard();
+        let (reader, writer) = tokio::io::split(io);
+        let ended = tokio::select! {
+            ended = link.read(reader) => ended,
+            ended = link.write(writer) => ended,
+            ended = link.silent() => ended,
+            never = link.leave() => never,
+            () = link.gone.cancelled() => {
+                if !link.calls.is_empty() {
+                    link.server.aborted.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(())
+            }
+        };
+        link.outbox.close();
+        if let Err(error) = ended {
+            tracing::debug!(%error, %remote, "a connection ended with an error");
+        }
+    }
+}
+
+/// One of the calls that are under way.
+pub(super) struct Running<'a>(&'a AtomicUsize);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the calls of a connection know of it.
+pub(super) struct Link {
+    pub(super) server: Arc<Shared>,
+    pub(super) peer: Arc<Peer>,
+    /// The connection is no more.
+    pub(super) gone: CancellationToken,
+    outbox: Outbox,
+    /// Those that are under way.
+    calls: TaskTracker,
+    room: Arc<Semaphore>,
+    /// What the smallest call takes of the room.
+    smallest: usize,
+    activity: Activity,
+}
+
+impl Link {
+    fn new(server: Arc<Shared>, peer: Peer) -> Self {
+        let calls = server.settings.connection_calls.min(BUDGET);
+        let smallest = BUDGET / calls;
+        Self {
+            peer: Arc::new(peer),
+            gone: server.cut.child_token(),
+            server,
+            outbox: Outbox::new(),
+            calls: TaskTracker::new(),
+            room: Arc::new(Semaphore::new(smallest * calls)),
+            smallest,
+            activity: Activity::new(),
+        }
+    }
+
+    /// Sends `frame` when there is room for it.
+    ///
+    /// # Cancel safety
+    ///
+    /// It is sent as a whole or not at all.
+    pub(super) async fn send(&self, frame: BytesMut) {
+        // A connection that is gone needs no answers.
+        if let Ok(room) = self.outbox.room(frame.len()).await {
+            let _ = self.outbox.put(room, frame, None);
+        }
+    }
+
+    async fn read(self: &Arc<Self>, mut io: impl AsyncRead + Unpin) -> Result<(), Ending> {
+        let mut decoder = FrameDecoder::new(0);
+        loop {
+            let read = io.read_buf(decoder.room()).await?;
+            if read == 0 {
+                return match decoder.is_within_frame() {
+                    true => Err(Ending::Truncated),
+                    false => Ok(()),
+                };
+            }
+            let now = self.activity.note();
+            decoder.set_limit(self.server.catalog.routes().payload());
+            while let Some(received) = decoder.next()? {
+                match received {
+                    Received::Frame(frame) => self.take(frame, now).await,
+                    Received::Oversize(header) => self.take_oversize(header).await,
+                }
+            }
+        }
+    }
+
+    async fn take(self: &Arc<Self>, frame: Frame, arrived: Instant) {
+        let header = frame.header;
+        if header.event {
+            return self.take_event(&frame).await;
+        }
+        if !header.request {
+            // Nothing was asked of the peer.
+            tracing::debug!(remote = %self.peer.remote, id = header.id, "an answer to nothing is dropped");
+            return;
+        }
+        let Some(share) = self.share(frame.body.len()).await else {
+            return;
+        };
+        let call = Call {
+            link: Arc::clone(self),
+            frame,
+            arrived,
+            share,
+        };
+        let call = self.calls.track_future(call.run());
+        self.server.calls.spawn(call);
+    }
+
+    /// A call's share of what a connection may have under way. While there is none, nothing is read.
+    async fn share(&self, len: usize) -> Option<OwnedSemaphorePermit> {
+        let share = len.clamp(self.smallest, BUDGET);
+        let share = u32::try_from(share).unwrap_or(u32::MAX);
+        if let Ok(permit) = Arc::clone(&self.room).try_acquire_many_owned(share) {
+            return Some(permit);
+        }
+        let _paused = self.activity.pause();
+        let room = Arc::clone(&self.room);
+        room.acquire_many_owned(share).await.ok()
+    }
+
+    async fn take_event(&self, frame: &Frame) {
+        let Frame { header, body } = frame;
+        if body.len() > MAX_EVENT {
+            tracing::debug!(remote = %self.peer.remote, len = body.len(), "an event is dropped: it is too long");
+            return;
+        }
+        // Other serializations write null in their own way, and send nothing else two-way.
+        let ours = header.serialization == HESSIAN2;
+        let asks = !ours || Event::read(body) == Event::Heartbeat;
+        if !(header.request && header.two_way && asks) {
+            return;
+        }
+        let null = if ours { HEARTBEAT } else { body };
+        self.send(event(header.answer(OK), null)).await;
+    }
+
+    /// Says no to a call that is too large, and reads over its body if that is not too much to ask.
+    async fn take_oversize(&self, header: Header) {
+        let len = header.len as usize;
+        let limit = self.server.catalog.routes().payload();
+        tracing::debug!(remote = %self.peer.remote, id = header.id, len, limit, "a frame is too large");
+        if header.request && header.two_way && !header.event {
+            let refusal = Refusal::too_large(BAD_REQUEST, len, limit);
+            self.send(refusal.answer(header)).await;
+        }
+        if len / 2 > limit {
+            // What was sent so far still goes out, and ends the connection.
+            self.outbox.finish();
+            std::future::pending().await
+        }
+    }
+
+    async fn write(&self, mut io: impl AsyncWrite + Unpin) -> Result<(), Ending> {
+        let mut gather = true;
+        while let Some(mut batch) =
+            std::future::poll_fn(|cx| self.outbox.poll_take(&mut gather, cx)).await
+        {
+            for piece in &batch.pieces {
+                let mut written = 0;
+                while written < piece.len() {
+                    let more = io.write(&piece[written..]).await?;
+                    if more == 0 {
+                        return Err(io::Error::from(io::ErrorKind::WriteZero).into());
+                    }
+                    written += more;
+                    self.activity.note();
+                }
+            }
+            io.flush().await?;
+            let buffer = batch.pieces.pop_front();
+            self.outbox.give_back(batch, buffer);
+        }
+        Ok(io.shutdown().await?)
+    }
+
+    /// Waits until nothing has been heard and said for too long.
+    async fn silent(&self) -> Result<(), Ending> {
+        let Some(limit) = self.server.settings.silence else {
+            return std::future::pending().await;
+        };
+        loop {
+            let last = self.activity.last();
+            if last.elapsed() >= limit {
+                return Err(Ending::Silent(limit));
+            }
+            tokio::time::sleep_until(last + limit).await;
+        }
+    }
+
+    /// Takes part in the end of the server. The connection ends with what is written last.
+    async fn leave(&self) -> Result<(), Ending> {
+        let catalog = &self.server.catalog;
+        catalog.reached(Stage::Leaving).await;
+        let id = self.server.events.fetch_add(1, Ordering::Relaxed);
+        self.send(event(Header::event(id.cast_signed(), false), READ_ONLY))
+            .await;
+        catalog.reached(Stage::Draining).await;
+        loop {
+            self.calls.close();
+            self.calls.wait().await;
+            // Calls that have crossed with the notice are still to be told that they were not done.
+            tokio::time::sleep(LINGER).await;
+            if self.calls.is_empty() {
+                break;
+            }
+        }
+        self.outbox.finish();
+        std::future::pending().await
+    }
+}
+
+fn event(header: Header, body: &[u8]) -> BytesMut {
+    let mut frame = BytesMut::new();
+    let written = header.write(usize::MAX, &mut frame, |dst| {
+        dst.put_slice(body);
+        Ok(())
+    });
+    debug_assert!(
+        written.is_ok(),
+        "a few bytes are always written: {written:?}"
+    );
+    frame
+}
+
+/// When something was last heard or said.
+struct Activity {
+    start: Instant,
+    /// Milliseconds since then.
+    last: AtomicU64,
+    /// Nothing is heard because nobody listens.
+    paused: AtomicBool,
+}
+
+impl Activity {
+    fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            last: AtomicU64::new(0),
+            paused: AtomicBool::new(false),
+        }
+    }
+
+    fn note(&self) -> Instant {
+        let now = Instant::now();
+        let millis = now.duration_since(self.start).as_millis();
+        let millis = u64::try_from(millis).unwrap_or(u64::MAX);
+        self.last.store(millis, Ordering::Relaxed);
+        now
+    }
+
+    fn last(&self) -> Instant {
+        if self.paused.load(Ordering::Relaxed) {
+            return Instant::now();
+        }
+        self.start + Duration::from_millis(self.last.load(Ordering::Relaxed))
+    }
+
+    /// Until the end of what is returned there is always something.
+    fn pause(&self) -> impl Drop {
+        struct Paused<'a>(&'a Activity);
+        impl Drop for Paused<'_> {
+            fn drop(&mut self) {
+                self.0.note();
+                self.0.paused.store(false, Ordering::Relaxed);
+            }
+        }
+        self.paused.store(true, Ordering::Relaxed);
+        Paused(self)
+    }
+}
+
+/// Why a connection ends that nobody wanted to end.
+#[derive(Debug, thiserror::Error)]
+enum Ending {
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("nothing was heard and said for {0:?}")]
+    Silent(Duration),
+    #[error("the peer closed it in the middle of a frame")]
+    Truncated,
+}
+
+/// What the calls of a connection may hold of its bytes, all together. One that is larger has it all to itself.
+const BUDGET: usize = 64 << 20;
+
+/// How long a connection without calls stays open at the end.
+const LINGER: Duration = Duration::from_millis(500);

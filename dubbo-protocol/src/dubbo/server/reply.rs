@@ -1,0 +1,102 @@
+//! Answers as frames.
+
+use std::fmt;
+
+use bytes::BytesMut;
+use dubbo_core::{
+    attachments::Attachments,
+    payload::{CodecError, Payload},
+    status::{Code, Origin, Status},
+};
+
+use crate::{
+    dubbo::{
+        body::response::{write_exception, write_text, write_value},
+        frame::{FrameWriteError, HESSIAN2, Header},
+        status::{BAD_REQUEST, BAD_RESPONSE, OK, SERIALIZATION_ERROR},
+    },
+    java::to_throwable,
+};
+
+/// Why a call has no answer of its own: a status other than 20, and a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u8,
+    pub(super) text: String,
+}
+
+impl Refusal {
+    pub(super) fn new(status: u8, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { status, text }
+    }
+
+    /// The request cannot be read, or is for nothing that is here.
+    pub(super) fn undecodable(why: &dyn fmt::Display) -> Self {
+        Self::new(BAD_REQUEST, format!("Fail to decode request due to: {why}"))
+    }
+
+    /// A body of `len` bytes, where `limit` is allowed.
+    pub(super) fn too_large(status: u8, len: usize, limit: usize) -> Self {
+        Self::new(
+            status,
+            format!(
+                "Data length too large: {len}, max payload: {limit}; see the parameter `payload`"
+            ),
+        )
+    }
+
+    /// The answer that says so to `request`. It is in hessian2 even if the request was not: nothing else is spoken here.
+    pub(super) fn answer(&self, request: Header) -> BytesMut {
+        let header = Header {
+            serialization: HESSIAN2,
+            ..request.answer(self.status)
+        };
+        let mut frame = BytesMut::new();
+        let written = header.write(usize::MAX, &mut frame, |dst| {
+            write_text(&self.text, dst);
+            Ok(())
+        });
+        debug_assert!(written.is_ok(), "a text is always written: {written:?}");
+        frame
+    }
+}
+
+/// The answer to a call that was done. `attachments` are `None` for a caller that would not read them.
+///
+/// # Errors
+///
+/// It cannot be encoded, or is longer than `limit`.
+pub(super) fn answer(
+    request: Header,
+    result: Result<&Payload, &Status>,
+    attachments: Option<&Attachments>,
+    limit: usize,
+) -> Result<BytesMut, Refusal> {
+    let mut frame = BytesMut::new();
+    let written = request
+        .answer(OK)
+        .write(limit, &mut frame, |dst| match result {
+            Ok(payload) => write_value(payload, attachments, dst),
+            Err(status) => write_exception(&to_throwable(status), attachments, dst),
+        });
+    match written {
+        Ok(()) => Ok(frame),
+        Err(FrameWriteError::Body(error)) => {
+            let text = format!("Failed to send response: {error}");
+            Err(Refusal::new(BAD_RESPONSE, text))
+        }
+        Err(FrameWriteError::TooLarge { len, limit }) => {
+            Err(Refusal::too_large(SERIALIZATION_ERROR, len, limit))
+        }
+    }
+}
+
+/// What a status is that no handler has made: its arguments could not be read.
+pub(super) fn unreadable_arguments(status: &Status) -> Option<Refusal> {
+    let source = std::error::Error::source(status)?;
+    let unread = status.code() == Code::InvalidArgument
+        && status.origin() == Origin::Framework
+        && source.is::<CodecError>();
+    unread.then(|| Refusal::undecodable(&status.message()))
+}

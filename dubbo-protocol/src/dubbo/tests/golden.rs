@@ -1,0 +1,193 @@
+//! The codec against what live peers sent to each other.
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use dubbo_core::payload::{Codec, Payload};
+use dubbo_hessian2::{Decoder, Value};
+use serde_json::Value as Json;
+
+use super::vectors::unhex;
+use crate::dubbo::{
+    body::{
+        event::Event,
+        request::{self, Request},
+        response::{Outcome, Response, read_text},
+    },
+    frame::{Frame, FrameDecoder, HESSIAN2, Received},
+    status,
+};
+
+/// One frame of a recording.
+struct Recorded {
+    /// File and case.
+    label: String,
+    from_client: bool,
+    frame: Frame,
+}
+
+#[test]
+fn every_recorded_frame_is_read_and_written_again() {
+    let mut frames = 0;
+    for_each_frame(|recorded| {
+        let Frame { header, body } = recorded.frame;
+        frames += 1;
+        if header.request {
+            assert_eq!(header.status, 0, "{}", recorded.label);
+        }
+        if header.event {
+            let event = Event::read(&body);
+            let odd = ODD_EVENTS.contains(&recorded.label.as_str());
+            assert_eq!(event == Event::Unknown, odd, "{}: {body:?}", recorded.label);
+        }
+    });
+    assert!(frames > 900, "{frames} frames");
+}
+
+#[test]
+fn every_recorded_request_is_read_and_written_again() {
+    let mut unreadable = BTreeSet::new();
+    let mut otherwise = BTreeSet::new();
+    let mut same = 0;
+    for_each_frame(|recorded| {
+        let Frame { header, body } = recorded.frame;
+        if header.event || !header.request || header.serialization != HESSIAN2 {
+            return;
+        }
+        let request = match Request::read(&body) {
+            Ok(request) => request,
+            Err(error) => {
+                unreadable.insert((recorded.label, error.to_string()));
+                return;
+            }
+        };
+        let arguments = &mut Decoder::new(&request.arguments);
+        for _ in &request.types {
+            let argument = arguments.value();
+            argument.unwrap_or_else(|error| panic!("{}: {error}", recorded.label));
+        }
+        assert!(arguments.is_at_end(), "{}", recorded.label);
+        let head = request::head(
+            &request.path,
+            Some(&request.version),
+            &request.method,
+            &request.descriptor,
+        );
+        let payload = Payload::encoded(Codec::Hessian2, request.arguments.clone());
+        let mut written = BytesMut::new();
+        request::write(&head, &payload, &[], &request.attachments, &mut written).expect("writable");
+        if written == body {
+            same += 1;
+        } else {
+            otherwise.insert(recorded.label);
+        }
+    });
+    let unreadable: Vec<_> = unreadable
+        .iter()
+        .map(|(label, why)| format!("{label}: {why}"))
+        .collect();
+    assert_eq!(unreadable, UNREADABLE_REQUESTS);
+    let otherwise: Vec<_> = otherwise.iter().map(String::as_str).collect();
+    assert_eq!(otherwise, REQUESTS_OF_ANOTHER_FORM);
+    assert!(same > 400, "{same} requests");
+}
+
+#[test]
+fn every_recorded_answer_is_read() {
+    let (mut values, mut exceptions, mut texts) = (0, 0, 0);
+    for_each_frame(|recorded| {
+        let Frame { header, body } = recorded.frame;
+        if header.event || header.request || header.serialization != HESSIAN2 {
+            return;
+        }
+        let label = recorded.label;
+        if header.status != status::OK {
+            let text = read_text(&body).unwrap_or_else(|error| panic!("{label}: {error}"));
+            assert!(text.is_some(), "{label}");
+            texts += 1;
+            return;
+        }
+        let response = Response::read(&body).unwrap_or_else(|error| panic!("{label}: {error}"));
+        match response.outcome {
+            Outcome::Exception(thrown) => {
+                assert!(!thrown.class().is_empty(), "{label}");
+                exceptions += 1;
+            }
+            Outcome::Value(bytes) => {
+                let value = dubbo_hessian2::from_slice::<Value>(&bytes);
+                value.unwrap_or_else(|error| panic!("{label}: {error}"));
+                values += 1;
+            }
+        }
+    });
+    assert!(
+        values > 300 && exceptions > 30 && texts > 10,
+        "{values} {exceptions} {texts}"
+    );
+}
+
+/// Calls `check` with every frame of every recording of this protocol that was kept whole.
+fn for_each_frame(mut check: impl FnMut(Recorded)) {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../dubbo-test/golden");
+    for folder in ["go", "java"] {
+        let mut files: Vec<_> = fs::read_dir(root.join(folder))
+            .expect("recordings")
+            .map(|entry| entry.expect("readable").path())
+            .collect();
+        files.sort();
+        for file in files {
+            let name = file
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
+            if !name.starts_with("dubbo-") {
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("text");
+            for line in text.lines() {
+                let record: Json = serde_json::from_str(line).expect("JSON");
+                if let Some(recorded) = frame_of(&format!("{folder}/{name}"), &record) {
+                    check(recorded);
+                }
+            }
+        }
+    }
+}
+
+fn frame_of(file: &str, record: &Json) -> Option<Recorded> {
+    let hex = record["hex"]
+        .as_str()
+        .filter(|_| record["kind"] == "frame")?;
+    let bytes = unhex(hex);
+    let label = format!("{file}: {}", record["label"].as_str().expect("a label"));
+    if bytes.len() as u64 != record["body_len"].as_u64().expect("a length") + 16 {
+        return None; // cut
+    }
+    let mut decoder = FrameDecoder::new(usize::MAX);
+    decoder.room().put_slice(&bytes);
+    let Ok(Some(Received::Frame(frame))) = decoder.next() else {
+        panic!("{label} is no frame");
+    };
+    assert_eq!(decoder.next(), Ok(None), "{label}");
+    assert_eq!(Some(frame.header.id), record["id"].as_i64(), "{label}");
+    let mut written = BytesMut::new();
+    let body = Bytes::clone(&frame.body);
+    frame
+        .header
+        .write(usize::MAX, &mut written, |dst| {
+            dst.put_slice(&body);
+            Ok(())
+        })
+        .expect("writable");
+    assert_eq!(written, bytes, "{label}");
+    Some(Recorded {
+        label,
+        from_client: record["dir"] == "c2s",
+        frame,
+    })
+}
+
+const ODD_EVENTS: &[&str] = &[];
+const UNREADABLE_REQUESTS: &[&str] = &[];
+const REQUESTS_OF_ANOTHER_FORM: &[&str] = &[];

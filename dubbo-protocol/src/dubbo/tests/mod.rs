@@ -1,0 +1,6 @@
+//! The codec against the vectors of the specification and against recorded traffic.
+
+mod bodies;
+mod frames;
+mod golden;
+mod vectors;
