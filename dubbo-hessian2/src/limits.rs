@@ -27,7 +27,7 @@ pub struct Limits {
     /// How many lists, maps, objects and values inside a [`Value`](crate::Value) there may be. Default 1 000 000.
     pub nodes: usize,
     /// How many bytes may be read again, because references stand for plain Rust values, which are not shared.
-    /// Default 64 MiB.
+    /// Default 8 MiB.
     pub expansion: usize,
     /// How many classes may be defined. Default 4096.
     pub classes: usize,
@@ -61,7 +61,7 @@ impl Limits {
     pub const DEFAULT: Self = Self {
         depth: 128,
         nodes: 1_000_000,
-        expansion: 64 << 20,
+        expansion: 8 << 20,
         classes: 4096,
         fields: 4096,
         name: 1024,
@@ -77,6 +77,19 @@ impl Default for Limits {
 /// The deepest nesting that [`Limits::depth`] can allow and that is written: reading and writing recurse, and a thread
 /// of 2 MiB must be able to.
 pub const MAX_DEPTH: usize = 512;
+
+/// For what this process itself wrote: it may be anything, and references in it may still stand for too much.
+pub(crate) static OWN_OPTIONS: DecodeOptions = DecodeOptions {
+    limits: Limits {
+        depth: MAX_DEPTH,
+        nodes: usize::MAX,
+        classes: usize::MAX,
+        fields: usize::MAX,
+        name: usize::MAX,
+        ..Limits::DEFAULT
+    },
+    ..DecodeOptions::DEFAULT
+};
 
 /// How many elements are reserved before they are read.
 pub(crate) const RESERVED_ELEMENTS: usize = 1024;

@@ -13,7 +13,11 @@ pub fn to_vec<T: ToHessian + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> 
 
 /// Reads the one value that `bytes` hold. Bytes after it are an error; a [`Decoder`] leaves them to its caller.
 pub fn from_slice<T: FromHessian>(bytes: &[u8]) -> Result<T, DecodeError> {
-    let mut decoder = Decoder::new(bytes);
+    read_all(Decoder::new(bytes))
+}
+
+/// The one value that `decoder` stands before.
+pub(crate) fn read_all<T: FromHessian>(mut decoder: Decoder<'_>) -> Result<T, DecodeError> {
     let value = T::decode(&mut decoder).map_err(|error| error.or_at(decoder.position()))?;
     decoder.finish()?;
     Ok(value)

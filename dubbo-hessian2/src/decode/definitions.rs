@@ -12,7 +12,6 @@ pub(super) struct Definitions<'a> {
     /// The names of the fields of all classes, class after class.
     fields: Vec<Cow<'a, str>>,
     types: Vec<TypeName<'a>>,
-    plans: Vec<Plan>,
     /// For each field of a class, which field of a Rust type it is; plan after plan.
     targets: Vec<u32>,
 }
@@ -24,14 +23,13 @@ struct Definition<'a> {
     admitted: bool,
     /// Made when a [`Value`](crate::Value) needs it.
     class: Option<Class>,
-    /// The plan that was used last.
-    plan: Option<usize>,
+    /// One for each Rust type that objects of the class have become: one as a rule.
+    plans: Vec<Plan>,
 }
 
-/// How objects of one class become one Rust type.
+/// How objects of a class become a Rust type.
 #[derive(Debug)]
 struct Plan {
-    class: usize,
     shape: &'static Shape,
     targets: usize,
 }
@@ -97,31 +95,24 @@ impl<'a> Definitions<'a> {
 
     /// Where the targets of the fields of `class` stand, made when the class is first read as `shape`.
     pub(super) fn targets(&mut self, class: usize, shape: &'static Shape) -> usize {
-        let fits = |plan: &Plan| plan.class == class && std::ptr::eq(plan.shape, shape);
         let definition = &mut self.classes[class];
-        if let Some(plan) = definition.plan
-            && fits(&self.plans[plan])
+        if let Some(plan) = definition
+            .plans
+            .iter()
+            .find(|plan| std::ptr::eq(plan.shape, shape))
         {
-            return self.plans[plan].targets;
+            return plan.targets;
         }
-        let plan = self.plans.iter().position(fits).unwrap_or_else(|| {
-            let targets = self.targets.len();
-            let fields = &self.fields[definition.fields.clone()];
-            self.targets.extend(fields.iter().map(|field| {
-                let target = shape.fields.iter().position(|name| name == field);
-                target
-                    .and_then(|target| u32::try_from(target).ok())
-                    .unwrap_or(u32::MAX)
-            }));
-            self.plans.push(Plan {
-                class,
-                shape,
-                targets,
-            });
-            self.plans.len() - 1
-        });
-        definition.plan = Some(plan);
-        self.plans[plan].targets
+        let targets = self.targets.len();
+        let fields = &self.fields[definition.fields.clone()];
+        self.targets.extend(fields.iter().map(|field| {
+            let target = shape.fields.iter().position(|name| name == field);
+            target
+                .and_then(|target| u32::try_from(target).ok())
+                .unwrap_or(u32::MAX)
+        }));
+        definition.plans.push(Plan { shape, targets });
+        targets
     }
 }
 
@@ -156,7 +147,7 @@ impl<'a> Decoder<'a> {
                 fields: start..start + count,
                 admitted,
                 class: None,
-                plan: None,
+                plans: Vec::new(),
             });
         }
         Ok(())

@@ -180,6 +180,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Counts a list, a map, an object or a value inside a [`Value`](crate::Value).
+    #[inline]
     fn count_node(&mut self) -> Result<(), DecodeError> {
         self.nodes += 1;
         self.check(
@@ -190,6 +191,7 @@ impl<'a> Decoder<'a> {
         )
     }
 
+    #[inline]
     fn check(
         &self,
         count: usize,

@@ -32,7 +32,6 @@ impl Decoder<'_> {
     }
 
     /// An `int`, or a `long` or integral `double` in its range.
-    #[inline]
     pub fn int(&mut self) -> Result<i32, DecodeError> {
         let start = self.position;
         match self.number("an int")? {
@@ -48,7 +47,6 @@ impl Decoder<'_> {
     }
 
     /// A `long`, an `int`, or an integral `double` in its range.
-    #[inline]
     pub fn long(&mut self) -> Result<i64, DecodeError> {
         let start = self.position;
         match self.number("a long")? {
@@ -59,7 +57,6 @@ impl Decoder<'_> {
     }
 
     /// A `double`, an `int`, or a `long` that a `double` can hold exactly.
-    #[inline]
     pub fn double(&mut self) -> Result<f64, DecodeError> {
         let start = self.position;
         match self.number("a double")? {
@@ -99,15 +96,11 @@ impl Decoder<'_> {
     }
 
     /// A number of any kind, as it was written.
+    ///
+    /// Inlined where it is called for one kind, so that the other kinds are out of the way there.
+    #[inline(always)]
     pub(super) fn number(&mut self, expected: &'static str) -> Result<Number, DecodeError> {
         let lead = self.lead()?;
-        if let 0x80..=0xbf = lead {
-            self.position += 1;
-            return Ok(Number::Int(i32::from(lead) - 0x90));
-        }
-        if !matches!(lead, 0x38..=0x3f | b'D' | b'I' | b'L' | b'Y' | 0x5b..=0x5f | 0xc0..=0xff) {
-            return Err(self.unexpected(expected, lead));
-        }
         self.position += 1;
         Ok(match lead {
             0x38..=0x3f => {
@@ -124,6 +117,7 @@ impl Decoder<'_> {
             0x5e => Number::Double(i16::from_be_bytes(self.take()?).into()),
             // Java multiplies; a division may differ in the last bit.
             0x5f => Number::Double(0.001 * f64::from(i32::from_be_bytes(self.take()?))),
+            0x80..=0xbf => Number::Int(i32::from(lead) - 0x90),
             0xc0..=0xcf => {
                 let [low] = self.take()?;
                 Number::Int(two(lead, 0xc8, low))
@@ -133,10 +127,13 @@ impl Decoder<'_> {
                 Number::Int(three(lead, 0xd4, high, low))
             }
             0xd8..=0xef => Number::Long(i64::from(lead) - 0xe0),
-            // 0xf0 to 0xff: the other leads were refused.
-            _ => {
+            0xf0..=0xff => {
                 let [low] = self.take()?;
                 Number::Long(two(lead, 0xf8, low).into())
+            }
+            _ => {
+                self.position -= 1;
+                return Err(self.unexpected(expected, lead));
             }
         })
     }

@@ -10,8 +10,7 @@ impl<'a> Decoder<'a> {
     /// one.
     ///
     /// `field` is called with the position in `shape` of each field that it has, the decoder standing at the value;
-    /// other fields are skipped. A name that occurs twice is given twice: the last one counts. An error gets the names
-    /// of class and field.
+    /// other fields are skipped. A name that occurs twice is given twice: the last one counts.
     pub fn read_struct(
         &mut self,
         shape: &'static Shape,
@@ -20,11 +19,7 @@ impl<'a> Decoder<'a> {
         let back = self.follow()?;
         let lead = self.lead()?;
         let mut read = |decoder: &mut Self, target: usize| {
-            field(decoder, target).map_err(|error| {
-                error
-                    .or_at(decoder.position())
-                    .in_field(shape.class, shape.fields[target])
-            })
+            field(decoder, target).map_err(|error| error.or_at(decoder.position()))
         };
         if let 0x60..=0x6f | b'O' = lead {
             let (index, class) = self.object_header(lead)?;
@@ -38,9 +33,7 @@ impl<'a> Decoder<'a> {
             }
             self.close(index);
         } else {
-            if let Some(kind) = Kind::of_lead(lead)
-                && kind != Kind::Map
-            {
+            if !matches!(lead, b'H' | b'M') {
                 return Err(self.unexpected("an object", lead));
             }
             let header = self.map_header(lead)?;

@@ -16,11 +16,17 @@ struct Chunk {
 impl<'a> Decoder<'a> {
     /// A string.
     pub fn string(&mut self) -> Result<String, DecodeError> {
-        self.str().map(Cow::into_owned)
+        match self.short_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => self.str().map(Cow::into_owned),
+        }
     }
 
     /// A string, borrowed when it stands in one chunk and has no characters beyond U+FFFF.
     pub fn str(&mut self) -> Result<Cow<'a, str>, DecodeError> {
+        if let Some(text) = self.short_str() {
+            return Ok(Cow::Borrowed(text));
+        }
         let lead = self.lead()?;
         if let Some(parked) = self.parked.take() {
             self.position = parked.value;
@@ -69,6 +75,18 @@ impl<'a> Decoder<'a> {
             "bytes in a name",
         )?;
         Ok(name)
+    }
+
+    /// The string that is next, if it is one of the most frequent: up to 31 ASCII characters.
+    #[inline]
+    pub(crate) fn short_str(&mut self) -> Option<&'a str> {
+        let (length, rest) = self.rest().split_first()?;
+        let bytes = rest
+            .get(..usize::from(*length))
+            .filter(|_| *length < 0x20)?;
+        let text = str::from_utf8(bytes).ok().filter(|text| text.is_ascii())?;
+        self.position += 1 + text.len();
+        Some(text)
     }
 
     /// The string that starts with `lead`, unless that starts no string.

@@ -9,10 +9,19 @@ use crate::{
 impl Decoder<'_> {
     /// A value of any kind. References share what they refer to.
     pub fn value(&mut self) -> Result<Value, DecodeError> {
-        self.count_node()?;
         let lead = self.lead()?;
-        if lead == REFERENCE {
-            return self.referenced_value();
+        match lead {
+            REFERENCE => {
+                self.count_node()?;
+                return self.referenced_value();
+            }
+            b'H' | b'M' => return self.container(lead, Self::map_value),
+            b'O' | 0x60..=0x6f => return self.container(lead, Self::object_value),
+            b'U'..=b'X' | 0x70..=0x7f => return self.container(lead, Self::list_value),
+            _ => self.count_node()?,
+        }
+        if let Some(text) = self.short_str() {
+            return Ok(Value::String(text.into()));
         }
         Ok(match self.kind_of(lead)? {
             Kind::Null => {
@@ -20,17 +29,14 @@ impl Decoder<'_> {
                 Value::Null
             }
             Kind::Bool => Value::Bool(self.bool()?),
-            Kind::Int | Kind::Long | Kind::Double => match self.number("a number")? {
+            Kind::Date => Value::Date(self.date()?),
+            Kind::String => Value::String(self.str()?.into()),
+            Kind::Bytes => Value::Bytes(self.bytes()?.into_owned().into()),
+            _ => match self.number("a number")? {
                 Number::Int(value) => Value::Int(value),
                 Number::Long(value) => Value::Long(value),
                 Number::Double(value) => Value::Double(value),
             },
-            Kind::Date => Value::Date(self.date()?),
-            Kind::String => Value::String(self.str()?.into()),
-            Kind::Bytes => Value::Bytes(self.bytes()?.into_owned().into()),
-            Kind::List => self.container(lead, Self::list_value)?,
-            Kind::Map => self.container(lead, Self::map_value)?,
-            Kind::Object => self.container(lead, Self::object_value)?,
         })
     }
 

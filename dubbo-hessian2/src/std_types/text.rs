@@ -31,6 +31,9 @@ macro_rules! owned_strings {
     ($($type:ty),*) => {
         $(impl FromHessian for $type {
             fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+                if let Some(text) = decoder.short_str() {
+                    return Ok(text.to_owned().into());
+                }
                 if decoder.null()? {
                     return Ok(Self::default());
                 }

@@ -19,7 +19,8 @@ pub use self::{
 };
 pub(crate) use self::{back::BackCell, nodes::Container};
 use crate::{
-    Class, DecodeError, Decoder, EncodeError, FromHessian, Kind, ToHessian, from_slice, to_vec,
+    Class, DecodeError, Decoder, EncodeError, FromHessian, Kind, ToHessian, limits::OWN_OPTIONS,
+    to_vec, traits::read_all,
 };
 
 /// A value of any shape.
@@ -108,14 +109,15 @@ impl Value {
     /// What `value` looks like to a reader.
     pub fn of<T: ToHessian + ?Sized>(value: &T) -> Result<Self, EncodeError> {
         let bytes = to_vec(value)?;
-        // What was written is valid, but may be more than a peer may send.
-        from_slice(&bytes).map_err(|error| EncodeError::custom(error.to_string()))
+        read_all(Decoder::with_options(&bytes, &OWN_OPTIONS))
+            .map_err(|error| EncodeError::custom(error.to_string()))
     }
 
-    /// This value as a `T`, by writing and reading it.
+    /// This value as a `T`, by writing and reading it. No class is refused, and of the
+    /// [limits](crate::Limits) only `expansion` applies.
     pub fn to<T: FromHessian>(&self) -> Result<T, DecodeError> {
         let bytes = to_vec(self).map_err(|error| DecodeError::custom(error.to_string()))?;
-        from_slice(&bytes)
+        read_all(Decoder::with_options(&bytes, &OWN_OPTIONS))
     }
 }
 
