@@ -96,7 +96,80 @@ fn derive(input: DeriveInput, hessian: Path) -> TokenStream {
         .into()
 }
 
-/// Makes a trait a service for Java: the trait, a server and a client, as for a service of a proto file.
+/// Makes a service of a trait, for interfaces that Java and Go know without an IDL: an implementation is served and
+/// called over the `dubbo` protocol and over Triple, with Hessian values.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use dubbo::{CallContext, Hessian, Status, Streaming, service};
+///
+/// #[derive(Debug, Clone, Hessian)]
+/// #[hessian(class = "com.example.User")]
+/// pub struct User {
+///     pub id: String,
+///     pub age: i32,
+/// }
+///
+/// /// Users.
+/// #[service(interface = "com.example.UserService", version = "1.0.0")]
+/// pub trait UserService {
+///     /// `User getUser(String id)`
+///     async fn get_user(&self, id: String) -> Result<Option<User>, Status>;
+///     /// `Map<String, Integer> ages()`; the call that is served is none of the parameters.
+///     async fn ages(&self, context: CallContext) -> Result<HashMap<String, i32>, Status>;
+///     /// `void watch(String id, StreamObserver<User> users)`
+///     async fn watch(&self, id: String) -> Result<Streaming<User>, Status>;
+///     /// `User getUser(String id, int age)`
+///     #[dubbo(name = "getUser", idempotent)]
+///     async fn get_user_of_age(&self, id: String, age: i32) -> Result<Option<User>, Status>;
+/// }
+///
+/// struct Users;
+///
+/// impl UserService for Users {
+///     async fn get_user(&self, id: String) -> Result<Option<User>, Status> {
+///         Ok(Some(User { id, age: 42 }))
+///     }
+/// #   async fn ages(&self, _: CallContext) -> Result<HashMap<String, i32>, Status> { Ok(HashMap::new()) }
+/// #   async fn watch(&self, _: String) -> Result<Streaming<User>, Status> { Err(Status::unimplemented("")) }
+/// #   async fn get_user_of_age(&self, id: String, age: i32) -> Result<Option<User>, Status> { Ok(Some(User { id, age })) }
+///     // and the others
+/// }
+///
+/// # async fn run(instance: dubbo::Instance) -> Result<(), Box<dyn std::error::Error>> {
+/// let provided = UserServiceServer::new(Users); // InstanceBuilder::provide(provided)
+/// let users: UserServiceClient = instance.refer().await?;
+/// let user = users.get_user("a".to_owned()).attach("tenant", "b").await?.into_message();
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What comes of a trait `UserService` is what a service of a proto file has: the trait, to implement with `async fn`s
+/// whose futures are `Send`; `UserServiceServer`, to provide an implementation with; `UserServiceClient`, to ask for,
+/// whose methods take the same parameters and give a `Call`; and `USER_SERVICE_DESCRIPTOR`.
+///
+/// A method takes up to 16 values and returns a `Result` with a value or a `Streaming` of values, and a `Status`; it may
+/// take a `Streaming` instead, which is `StreamObserver<A> method(StreamObserver<R>)` in Java. The first parameter may be a
+/// `CallContext`, for the handler alone.
+///
+/// Of the trait:
+///
+/// | option | |
+/// |---|---|
+/// | `interface = "com.example.UserService"` | the full name in Java; must be given |
+/// | `version = "1.0.0"`, `group = "g"` | where it is served and called unless a configuration says otherwise |
+/// | `crate = "path"` | where the facade is, when it is not `::dubbo` |
+///
+/// Of a method, in `#[dubbo(...)]`:
+///
+/// | option | |
+/// |---|---|
+/// | `name = "getUser"` | the name in Java, instead of the Rust name in camelCase; methods of one name take different types |
+/// | `types = ["java.lang.Object", "[I"]` | the Java types of the parameters as `Class.getName()` gives them, instead of those of the Rust types |
+/// | `returns = "java.lang.Object"` | the same for the result |
+/// | `oneway` | callers do not wait for an answer, so there is no value |
+/// | `idempotent` | repeating a call does no harm |
 #[proc_macro_attribute]
 pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
     service::expand(options.into(), item.into())
