@@ -7,10 +7,12 @@ use std::io::Read as _;
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use dubbo_core::{
-    payload::{Codec, Payload},
+    payload::{CodecError, Payload},
     status::{Origin, Status},
 };
 use flate2::bufread::MultiGzDecoder;
+
+use super::form::Form;
 
 /// How the messages of a stream are compressed, when their flag says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,12 +207,12 @@ impl Prefix {
 ///
 /// # Errors
 ///
-/// Code 8 when it is over `limit`, 13 when it cannot be written as `codec`.
-pub(crate) fn encode(payload: &Payload, codec: Codec, limit: usize) -> Result<Bytes, Status> {
-    let known = payload.encoded_len(codec).unwrap_or(0);
+/// Code 8 when it is over `limit`, 13 when it cannot be written in `form`.
+pub(crate) fn encode(payload: &Payload, form: &Form, limit: usize) -> Result<Bytes, Status> {
+    let known = form.encoded_len(payload).unwrap_or(0);
     check_sent(known, limit)?;
     let mut envelope = BytesMut::with_capacity(PREFIX + known);
-    append(payload, codec, limit, &mut envelope)?;
+    append(payload, form, limit, &mut envelope)?;
     Ok(envelope.freeze())
 }
 
@@ -221,14 +223,26 @@ pub(crate) fn encode(payload: &Payload, codec: Codec, limit: usize) -> Result<By
 /// As [`encode`]; `out` is then as it was.
 pub(crate) fn append(
     payload: &Payload,
-    codec: Codec,
+    form: &Form,
     limit: usize,
     out: &mut BytesMut,
 ) -> Result<(), Status> {
+    append_with(limit, out, |out| form.write(payload, out))
+}
+
+/// Puts what `write` appends into an envelope after what `out` has already.
+///
+/// # Errors
+///
+/// As [`encode`]; `out` is then as it was.
+pub(crate) fn append_with(
+    limit: usize,
+    out: &mut BytesMut,
+    write: impl FnOnce(&mut BytesMut) -> Result<(), CodecError>,
+) -> Result<(), Status> {
     let start = out.len();
     out.put_bytes(0, PREFIX);
-    let written = payload
-        .encode(codec, out)
+    let written = write(out)
         .map_err(|error| Status::internal(error.to_string()).with_source(error))
         .and_then(|()| check_sent(out.len() - start - PREFIX, limit));
     match written {
@@ -265,7 +279,7 @@ const PREFIX: usize = 5;
 mod tests {
     use std::io::Write as _;
 
-    use dubbo_core::status::Code;
+    use dubbo_core::{payload::Codec, status::Code};
     use flate2::{Compression, write::GzEncoder};
 
     use super::*;
@@ -401,11 +415,11 @@ mod tests {
     #[test]
     fn what_is_encoded_has_one_exact_buffer_and_a_limit() {
         let payload = Payload::encoded(Codec::Protobuf, Bytes::from_static(b"abc"));
-        let bytes = encode(&payload, Codec::Protobuf, 3).expect("fits");
+        let bytes = encode(&payload, &Form::Plain(Codec::Protobuf), 3).expect("fits");
         assert_eq!(bytes, envelope(0, b"abc"));
-        let error = encode(&payload, Codec::Protobuf, 2).expect_err("over");
+        let error = encode(&payload, &Form::Plain(Codec::Protobuf), 2).expect_err("over");
         assert_eq!(error.code(), Code::ResourceExhausted);
-        let error = encode(&payload, Codec::Json, 3).expect_err("other codec");
+        let error = encode(&payload, &Form::Plain(Codec::Json), 3).expect_err("other codec");
         assert_eq!(error.code(), Code::Internal);
     }
 
@@ -414,7 +428,7 @@ mod tests {
         let mut out = BytesMut::new();
         for message in [&b"one"[..], b"too long", b"two"] {
             let payload = Payload::encoded(Codec::Protobuf, Bytes::from_static(message));
-            let appended = append(&payload, Codec::Protobuf, 3, &mut out);
+            let appended = append(&payload, &Form::Plain(Codec::Protobuf), 3, &mut out);
             assert_eq!(appended.is_ok(), message.len() <= 3);
         }
         assert_eq!(out, [envelope(0, b"one"), envelope(0, b"two")].concat());

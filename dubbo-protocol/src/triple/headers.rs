@@ -2,13 +2,13 @@
 //!
 //! Which names are never attachments is [`dubbo_core::attachments::is_reserved`]'s to say.
 
-use dubbo_core::payload::Codec;
+use dubbo_core::{payload::Codec, service::MethodRef};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONTENT_TYPE, USER_AGENT},
 };
 
-use super::frame::Encoding;
+use super::{form::is_wrapped, frame::Encoding};
 
 /// What the other side of a call is, as far as it changes what may be sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,8 @@ impl PeerKind {
 pub(crate) enum GrpcContent {
     /// `application/grpc`, protobuf by default.
     Bare,
+    /// `application/grpc+hessian2`: what methods without an IDL take, in the same wrapper as under the others.
+    Hessian2,
     /// `application/grpc+json`.
     Json,
     /// `application/grpc+json; charset=utf-8`.
@@ -57,8 +59,8 @@ pub(crate) enum GrpcContent {
 
 impl GrpcContent {
     /// All of them, as `accept-post` lists them.
-    pub(crate) const LIST: &'static str = "application/grpc, application/grpc+json, \
-        application/grpc+json; charset=utf-8, application/grpc+proto";
+    pub(crate) const LIST: &'static str = "application/grpc, application/grpc+hessian2, \
+        application/grpc+json, application/grpc+json; charset=utf-8, application/grpc+proto";
 
     /// The content type that `headers` name; `None` when it is another, or missing.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
@@ -72,7 +74,17 @@ impl GrpcContent {
     pub(crate) fn codec(self) -> Codec {
         match self {
             Self::Bare | Self::Proto => Codec::Protobuf,
+            Self::Hessian2 => Codec::Hessian2,
             Self::Json | Self::JsonUtf8 => Codec::Json,
+        }
+    }
+
+    /// Whether messages of `method` can have this form: hessian values have none in JSON, and protobuf none in hessian.
+    pub(crate) fn suits(self, method: &MethodRef) -> bool {
+        match self {
+            Self::Bare | Self::Proto => true,
+            Self::Hessian2 => is_wrapped(method),
+            Self::Json | Self::JsonUtf8 => !is_wrapped(method),
         }
     }
 
@@ -84,6 +96,7 @@ impl GrpcContent {
     const fn text(self) -> &'static str {
         match self {
             Self::Bare => "application/grpc",
+            Self::Hessian2 => "application/grpc+hessian2",
             Self::Json => "application/grpc+json",
             Self::JsonUtf8 => "application/grpc+json; charset=utf-8",
             Self::Proto => "application/grpc+proto",
@@ -161,9 +174,10 @@ pub(crate) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 pub(crate) const OUR_USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("dubbo-rust/", env!("CARGO_PKG_VERSION")));
 
-const ALL: [GrpcContent; 4] = [
+const ALL: [GrpcContent; 5] = [
     GrpcContent::Proto,
     GrpcContent::Bare,
+    GrpcContent::Hessian2,
     GrpcContent::Json,
     GrpcContent::JsonUtf8,
 ];

@@ -1,12 +1,15 @@
 //! Triple: gRPC's framing over HTTP/2 with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
 
 mod client;
+pub(crate) mod exception;
+pub(crate) mod form;
 pub(crate) mod frame;
 pub(crate) mod headers;
 mod limits;
 mod server;
 pub(crate) mod status_wire;
 mod timeout;
+pub(crate) mod wrapper;
 
 use std::{fmt, sync::Arc};
 

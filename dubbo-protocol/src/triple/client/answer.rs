@@ -16,13 +16,15 @@ use tokio::task::coop::poll_proceed;
 
 use super::{
     super::{
+        form::is_wrapped,
         frame::FrameDecoder,
         headers::{encoding, is_grpc},
         status_wire::{from_http_status, names_exception, read_status},
     },
     connection::Connection,
-    failure::{Failure, Place},
+    failure::Failure,
 };
+use crate::endpoint::Place;
 
 /// An answer that has begun.
 pub(super) enum Answer {
@@ -99,6 +101,11 @@ pub(super) enum Event {
 }
 
 impl Incoming {
+    /// Whether its message is the exception that a method without an IDL threw, in the place of the result.
+    pub(super) fn is_exception(&self) -> bool {
+        self.exception && is_wrapped(&self.place.method)
+    }
+
     /// What comes next. Bytes are taken from the peer only when they are asked for, so it sends no more than fits into
     /// the stream's window.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
@@ -147,7 +154,7 @@ impl Incoming {
         match read_status(&trailers) {
             Some(Ok(())) => {
                 self.decoder.finish().map_err(peers_fault)?;
-                if self.exception {
+                if self.exception && !is_wrapped(&self.place.method) {
                     let text = "the provider threw an exception and answered with it as a Java object, \
                                 which a method with protobuf messages cannot return";
                     return Err(Status::unknown(text)

@@ -13,8 +13,8 @@ use bytes::Bytes;
 use dubbo_core::{
     attachments::Attachments,
     invocation::{Body, PayloadStream, Reply},
-    payload::{Codec, Payload},
-    service::ServiceKey,
+    payload::Payload,
+    service::{MethodRef, ServiceKey},
     status::Status,
 };
 use h2::{RecvStream, client::ResponseFuture};
@@ -22,15 +22,20 @@ use http::Response;
 use tokio::time::Instant;
 
 use super::{
-    super::{frame, limits::Limits},
+    super::{
+        exception::decode,
+        form::{self, Form},
+        frame,
+        limits::Limits,
+    },
     answer::{Answer, Event, Incoming, broken},
     connection::Connection,
-    deadline::Deadline,
-    failure::{Failure, Place, describe, not_sent},
+    failure::{Failure, describe, not_sent},
     head::Heads,
     replies::{Keep, replies},
     upload::Upload,
 };
+use crate::endpoint::{Deadline, Link as _, Place};
 
 /// What does not change from call to call.
 #[derive(Debug)]
@@ -117,9 +122,13 @@ impl Outgoing {
     ) -> Result<(ResponseFuture, Option<Upload>), Failure> {
         let named = |status| Failure::Final(self.place.name(status));
         let message = match &self.request {
-            Request::One(payload) => frame::encode(payload, Codec::Protobuf, terms.limits.send)
-                .map(Some)
-                .map_err(|status| named(status.not_processed()))?,
+            Request::One(payload) => frame::encode(
+                payload,
+                &Form::of_requests(&self.place.method),
+                terms.limits.send,
+            )
+            .map(Some)
+            .map_err(|status| named(status.not_processed()))?,
             Request::Many(_) => None,
         };
         let remaining = self
@@ -140,7 +149,7 @@ impl Outgoing {
                     "the request cannot be sent: {error}"
                 )));
             };
-            connection.retire(|| describe(&failure));
+            connection.retire(describe(&failure));
             let status = not_sent(&describe(&failure)).with_source(error);
             Failure::ConnectionGone(self.place.name(status))
         })?;
@@ -202,10 +211,23 @@ async fn one_reply(
             .name(broken(NO_MESSAGE.to_owned()))
             .with_attachments(trailers));
     };
-    let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Protobuf, message)));
+    if incoming.is_exception() {
+        let status = exception(&place.method, message);
+        return Err(place.name(status).with_attachments(trailers));
+    }
+    let message = form::reply(&place.method, message).map_err(|status| place.name(status))?;
+    let mut reply = Reply::new(Body::Unary(message));
     reply.headers = headers;
     reply.trailers = trailers;
     Ok(reply)
+}
+
+/// What an answer means that has an exception in the place of the result.
+fn exception(method: &MethodRef, message: Bytes) -> Status {
+    match form::read_result(method, message) {
+        Ok(value) => decode(&value),
+        Err(status) => status,
+    }
 }
 
 fn poll_answer(

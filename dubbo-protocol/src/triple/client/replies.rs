@@ -8,7 +8,7 @@ use std::{
 use dubbo_core::{
     attachments::Attachments,
     invocation::{Body, LateTrailers, PayloadStream, Reply},
-    payload::{Codec, Payload},
+    payload::Payload,
     status::Status,
 };
 use futures_core::Stream;
@@ -16,12 +16,11 @@ use tokio::time::{Sleep, sleep_until};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{
+    super::form,
     answer::{Answer, Event, Incoming},
-    connection::Counted,
-    deadline::Deadline,
-    failure::Place,
     upload::Upload,
 };
+use crate::endpoint::{Counted, Deadline, Place};
 
 /// What lives as long as a reply stream.
 pub(super) struct Keep {
@@ -122,10 +121,10 @@ impl Stream for Replies {
             return Poll::Ready(None);
         };
         let ended = match ready!(open.poll(cx)) {
-            Event::Message(bytes) => {
-                let payload = Payload::encoded(Codec::Protobuf, bytes);
-                return Poll::Ready(Some(Ok(payload)));
-            }
+            Event::Message(bytes) => match form::reply(&open.place.method, bytes) {
+                Ok(payload) => return Poll::Ready(Some(Ok(payload))),
+                Err(status) => Err(open.place.name(status)),
+            },
             Event::End(ended) => ended,
         };
         let item = match ended {

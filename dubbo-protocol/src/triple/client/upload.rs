@@ -6,12 +6,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use dubbo_core::{invocation::PayloadStream, payload::Codec, status::Status};
+use dubbo_core::{invocation::PayloadStream, status::Status};
 use futures_core::Stream as _;
 use h2::{Reason, SendStream};
 use tokio::task::coop::poll_proceed;
 
-use super::{super::frame, failure::Place};
+use super::super::{form::Form, frame};
+use crate::endpoint::Place;
 
 /// The request side of a streaming call.
 ///
@@ -20,6 +21,7 @@ pub(super) struct Upload {
     messages: PayloadStream,
     stream: SendStream<Bytes>,
     limit: usize,
+    form: Form,
     place: Place,
     /// A message that waits for room.
     held: Option<Bytes>,
@@ -39,6 +41,7 @@ impl Upload {
             messages,
             stream,
             limit,
+            form: Form::of_requests(&place.method),
             place,
             held: None,
             begun: false,
@@ -106,7 +109,7 @@ impl Upload {
             match next {
                 Some(Ok(payload)) => {
                     self.begun = true;
-                    match frame::encode(&payload, Codec::Protobuf, self.limit) {
+                    match frame::encode(&payload, &self.form, self.limit) {
                         Ok(message) => self.held = Some(message),
                         Err(status) => return Poll::Ready(Err(self.place.name(status))),
                     }

@@ -8,14 +8,15 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
+use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     attachments::Attachments,
     context::ReplyContext,
     invocation::{Body, Invocation, PayloadStream, Peer, Reply, RpcResult},
     panics::{catch, guard},
     payload::Payload,
-    service::MethodRef,
-    status::Status,
+    service::{CallKind, MethodRef},
+    status::{Code, Status},
 };
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
@@ -27,14 +28,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
     budget::Budget,
-    reply::{Caller, Many, ReplyBody, expired, plain, poll_item, respond},
+    reply::{BIZ_EXCEPTION, Caller, Many, ReplyBody, expired, plain, poll_item, respond},
     request::Messages,
     rest::discard,
     routes::{Route, Routes},
 };
 use crate::triple::{
+    exception,
+    form::{Arguments, Dialect, Form, is_wrapped, write_result},
     frame::{self, Encoding, FrameDecoder},
-    headers::{GRPC_TIMEOUT, GrpcContent, PeerKind, encoding, is_grpc},
+    headers::{GRPC_TIMEOUT, GrpcContent, PeerKind, TRI_EXCEPTION_CODE, encoding, is_grpc},
     timeout,
 };
 
@@ -63,6 +66,8 @@ struct Call {
     headers: HeaderMap,
     /// Until they are taken.
     messages: Option<Messages<Incoming>>,
+    /// Whether a handler has seen it.
+    handled: bool,
 }
 
 impl Call {
@@ -83,7 +88,13 @@ impl Call {
             peer: PeerKind::of(&head.headers),
         };
         let asked = match content {
-            Some(_) => Asked::of(routes, &head),
+            Some(content) => Asked::of(routes, &head).and_then(|asked| {
+                if content.suits(&asked.method) {
+                    Ok(asked)
+                } else {
+                    Err(other_form(content, &asked.method))
+                }
+            }),
             None => Err(unknown_form(&head.headers)),
         };
         let asked = match asked {
@@ -94,9 +105,17 @@ impl Call {
             }
         };
         let decoder = FrameDecoder::new(asked.route.limits.receive, asked.encoding);
+        let messages = Messages::new(
+            body,
+            decoder,
+            asked.method.clone(),
+            caller.content.codec(),
+            Arc::clone(budget),
+        );
         Ok(Self {
             answer: Answer {
                 caller,
+                form: caller.form(&asked.method),
                 send_limit: asked.route.limits.send,
                 method: asked.method,
                 deadline: asked.deadline,
@@ -105,12 +124,8 @@ impl Call {
             route: asked.route,
             peer: Arc::clone(peer),
             headers: head.headers,
-            messages: Some(Messages::new(
-                body,
-                decoder,
-                caller.content.codec(),
-                Arc::clone(budget),
-            )),
+            messages: Some(messages),
+            handled: false,
         })
     }
 
@@ -123,23 +138,30 @@ impl Call {
             if let Some(unread) = self.messages.take() {
                 unread.discard();
             }
+            if self.handled
+                && let Some(thrown) = self.answer.thrown(&status)
+            {
+                return thrown;
+            }
             self.answer.caller.failed(&status, &self.answer.reply)
         })
     }
 
     async fn invoke(&mut self) -> RpcResult {
-        let answer = &self.answer;
         let mut late = None;
         let streamed = self
             .messages
-            .take_if(|_| answer.method.kind().streams_requests());
+            .take_if(|_| self.answer.method.kind().streams_requests());
         let body = match (streamed, &mut self.messages) {
             (Some(messages), _) => Body::Stream(PayloadStream::new(messages)),
             (None, Some(messages)) => {
-                Body::Unary(answer.in_time(&mut late, messages.only()).await?)
+                let message = self.answer.in_time(&mut late, messages.only()).await?;
+                Body::Unary(self.answer.request(message)?)
             }
             (None, None) => return Err(Status::internal("the request was read already")),
         };
+        self.handled = true;
+        let answer = &self.answer;
         let call = catch(&answer.method, || {
             let service = Arc::clone(&self.route.key);
             let mut invocation = Invocation::new(service, answer.method.clone(), body);
@@ -183,6 +205,7 @@ impl Asked {
 /// How a call that works is answered.
 struct Answer {
     caller: Caller,
+    form: Form,
     send_limit: usize,
     method: MethodRef,
     deadline: Option<Instant>,
@@ -190,6 +213,57 @@ struct Answer {
 }
 
 impl Answer {
+    /// The one request in `message`. It may be for another method of the same name, and say how to answer.
+    fn request(&mut self, message: Bytes) -> Result<Payload, Status> {
+        if !is_wrapped(&self.method) {
+            return Ok(Payload::encoded(self.caller.content.codec(), message));
+        }
+        let Arguments {
+            method,
+            dialect,
+            payload,
+        } = Arguments::read(&self.method, message)?;
+        self.form = Form::Results(method.clone(), dialect);
+        self.method = method;
+        Ok(payload)
+    }
+
+    /// The answer with the exception that a handler failed with, to a caller that takes one as the result of this method
+    /// (`docs/spec/triple.md` §7.6). Trailers would give its text alone.
+    fn thrown(&self, status: &Status) -> Option<Response<ReplyBody>> {
+        let Form::Results(method, Dialect::Java) = &self.form else {
+            return None;
+        };
+        let threw = exception::is_thrown(status);
+        if !threw || method.kind() != CallKind::Unary {
+            return None;
+        }
+        let thrown = exception::encode(status)
+            .inspect_err(|error| tracing::warn!(%error, "an exception is told by its text alone"))
+            .ok()?;
+        let mut envelope = BytesMut::new();
+        frame::append_with(self.send_limit, &mut envelope, |out| {
+            write_result(method, Dialect::Java, &thrown, out);
+            Ok(())
+        })
+        .ok()?;
+        let mut headers = self
+            .caller
+            .headers([&self.reply.take_headers(), &Attachments::new()])
+            .ok()?;
+        let code = match status.code() {
+            Code::Business | Code::Unknown => BIZ_EXCEPTION,
+            other => HeaderValue::from(other.number()),
+        };
+        headers.insert(TRI_EXCEPTION_CODE, code);
+        let trailers = [&self.reply.take_trailers(), status.attachments()];
+        let trailers = self.caller.success(&trailers).ok()?;
+        Some(respond(
+            headers,
+            ReplyBody::one(envelope.freeze(), trailers),
+        ))
+    }
+
     /// Does `work`, unless the caller's deadline is sooner. `late` is the timer, once there has to be one.
     async fn in_time<T>(
         &self,
@@ -228,7 +302,7 @@ impl Answer {
         headers: &Attachments,
         trailers: &Attachments,
     ) -> Result<Response<ReplyBody>, Status> {
-        let envelope = frame::encode(payload, self.caller.content.codec(), self.send_limit)?;
+        let envelope = frame::encode(payload, &self.form, self.send_limit)?;
         let headers = self.caller.headers([headers, &self.reply.take_headers()])?;
         let trailers = self
             .caller
@@ -253,6 +327,7 @@ impl Answer {
         let headers = self.caller.headers([headers, &self.reply.take_headers()])?;
         let many = Many {
             caller: self.caller,
+            form: self.form.clone(),
             send_limit: self.send_limit,
             method: self.method.clone(),
             reply: self.reply.clone(),
@@ -290,6 +365,19 @@ fn unknown_form(headers: &HeaderMap) -> Status {
         "messages of content type {:?} are not served here; use one of {}",
         String::from_utf8_lossy(content.unwrap_or_default()),
         GrpcContent::LIST
+    ))
+}
+
+/// A gRPC call whose messages are not what the method has.
+fn other_form(content: GrpcContent, method: &MethodRef) -> Status {
+    let has = if is_wrapped(method) {
+        "hessian2 values in a Triple wrapper"
+    } else {
+        "those of a proto file"
+    };
+    Status::unimplemented(format!(
+        "messages of content type {:?} are not served by {method:?}: its messages are {has}",
+        content.value()
     ))
 }
 

@@ -13,7 +13,7 @@ use dubbo_core::{
     context::ReplyContext,
     invocation::PayloadStream,
     panics::poll_guarded,
-    payload::{Codec, Payload},
+    payload::Payload,
     service::MethodRef,
     status::{Code, Status},
 };
@@ -23,6 +23,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
 use crate::triple::{
+    form::{Dialect, Form, is_wrapped},
     frame,
     headers::{GRPC_ACCEPT_ENCODING, GZIP, GrpcContent, PeerKind, TRI_EXCEPTION_CODE},
     status_wire::write_status,
@@ -36,6 +37,18 @@ pub(super) struct Caller {
 }
 
 impl Caller {
+    /// How answers of `method` are written, until its request says more.
+    pub(super) fn form(self, method: &MethodRef) -> Form {
+        if !is_wrapped(method) {
+            return Form::Plain(self.content.codec());
+        }
+        let dialect = match self.peer {
+            PeerKind::Dubbo => Dialect::Go,
+            PeerKind::Java | PeerKind::Other => Dialect::Java,
+        };
+        Form::Results(method.clone(), dialect)
+    }
+
     /// The headers of an answer that has messages.
     ///
     /// # Errors
@@ -198,6 +211,7 @@ impl Body for ReplyBody {
 /// The messages of a streaming answer. The handler is asked for the next one when HTTP/2 has room for it.
 pub(super) struct Many {
     pub(super) caller: Caller,
+    pub(super) form: Form,
     pub(super) send_limit: usize,
     pub(super) reply: ReplyContext,
     /// What the handler knew of its trailers when it returned.
@@ -232,7 +246,7 @@ impl Many {
         Poll::Ready(match item {
             None => Err(None),
             Some(item) => item
-                .and_then(|payload| frame::encode(&payload, self.codec(), self.send_limit))
+                .and_then(|payload| frame::encode(&payload, &self.form, self.send_limit))
                 .map_err(Some),
         })
     }
@@ -256,7 +270,7 @@ impl Many {
                 frame.reserve(ENOUGH);
                 frame.extend_from_slice(&first);
             }
-            if let Err(status) = frame::append(payload, self.codec(), self.send_limit, &mut frame) {
+            if let Err(status) = frame::append(payload, &self.form, self.send_limit, &mut frame) {
                 self.next = Some(Some(Err(status)));
                 break;
             }
@@ -278,10 +292,6 @@ impl Many {
             Some(stream) => poll_item(&self.method, stream, cx),
             None => Poll::Ready(None),
         }
-    }
-
-    fn codec(&self) -> Codec {
-        self.caller.content.codec()
     }
 
     /// Ends the stream, which drops the handler's side of it.
@@ -326,7 +336,7 @@ pub(super) fn respond(headers: HeaderMap, body: ReplyBody) -> Response<ReplyBody
 }
 
 /// `RpcException.BIZ_EXCEPTION` of Dubbo Java.
-const BIZ_EXCEPTION: HeaderValue = HeaderValue::from_static("3");
+pub(super) const BIZ_EXCEPTION: HeaderValue = HeaderValue::from_static("3");
 
 /// As much as the smallest frame that every peer takes.
 const ENOUGH: usize = 16 << 10;

@@ -10,6 +10,7 @@ use std::{
 use bytes::Bytes;
 use dubbo_core::{
     payload::{Codec, Payload},
+    service::MethodRef,
     status::{Origin, Status},
 };
 use futures_core::Stream;
@@ -19,7 +20,7 @@ use super::{
     budget::{Budget, Share},
     rest::discard,
 };
-use crate::triple::{frame::FrameDecoder, status_wire::from_reset};
+use crate::triple::{form::streamed_request, frame::FrameDecoder, status_wire::from_reset};
 
 /// A request body as a stream of messages. It reads on only when it is asked for the next one, so a caller that sends
 /// faster than the handler takes is held back by HTTP/2's flow control.
@@ -27,6 +28,7 @@ use crate::triple::{frame::FrameDecoder, status_wire::from_reset};
 pub(super) struct Messages<B> {
     body: B,
     decoder: FrameDecoder,
+    method: MethodRef,
     codec: Codec,
     /// What waits in memory for more to come.
     share: Share,
@@ -50,10 +52,17 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Error + 'static,
 {
-    pub(super) fn new(body: B, decoder: FrameDecoder, codec: Codec, budget: Arc<Budget>) -> Self {
+    pub(super) fn new(
+        body: B,
+        decoder: FrameDecoder,
+        method: MethodRef,
+        codec: Codec,
+        budget: Arc<Budget>,
+    ) -> Self {
         Self {
             body,
             decoder,
+            method,
             codec,
             share: Share::of(budget),
             whole: 0,
@@ -66,7 +75,7 @@ where
     /// # Errors
     ///
     /// Code 3 when there is none or a second one, and whatever is wrong with the stream.
-    pub(super) async fn only(&mut self) -> Result<Payload, Status> {
+    pub(super) async fn only(&mut self) -> Result<Bytes, Status> {
         let first = std::future::poll_fn(|cx| self.poll_message(cx)).await;
         let message = first.unwrap_or_else(|| {
             Err(Status::invalid_argument(
@@ -76,7 +85,7 @@ where
         })?;
         self.whole = message.len();
         match std::future::poll_fn(|cx| self.poll_message(cx)).await {
-            None => Ok(Payload::encoded(self.codec, message)),
+            None => Ok(message),
             Some(Ok(_)) => Err(Status::invalid_argument(
                 "the request has more than one message, and the method takes one",
             )),
@@ -141,9 +150,10 @@ where
     type Item = Result<Payload, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let codec = self.codec;
-        self.poll_message(cx)
-            .map(|item| item.map(|message| message.map(|bytes| Payload::encoded(codec, bytes))))
+        let item = ready!(self.poll_message(cx));
+        Poll::Ready(item.map(|message| {
+            message.and_then(|bytes| streamed_request(&self.method, self.codec, bytes))
+        }))
     }
 }
 
@@ -167,7 +177,10 @@ fn broken_off(error: impl Error + 'static) -> Status {
 mod tests {
     use std::{collections::VecDeque, future::poll_fn};
 
-    use dubbo_core::status::Code;
+    use dubbo_core::{
+        service::{CallKind, MethodDescriptor, ServiceDescriptor},
+        status::Code,
+    };
     use http_body::Frame;
 
     use super::*;
@@ -196,12 +209,17 @@ mod tests {
         within(body, Budget::new())
     }
 
+    fn method() -> MethodRef {
+        let methods = vec![MethodDescriptor::new("M", CallKind::BidiStream)];
+        MethodRef::new(Arc::new(ServiceDescriptor::new("x.S", methods)), 0)
+    }
+
     fn within<B>(body: B, budget: Arc<Budget>) -> Messages<B>
     where
         B: Body<Data = Bytes, Error = h2::Error> + Unpin,
     {
         let decoder = FrameDecoder::new(16, None);
-        Messages::new(body, decoder, Codec::Protobuf, budget)
+        Messages::new(body, decoder, method(), Codec::Protobuf, budget)
     }
 
     /// Bytes, and no end.
@@ -233,8 +251,8 @@ mod tests {
     #[tokio::test]
     async fn one_message_is_taken_when_the_request_is_complete() {
         let chunks: &[&[u8]] = &[b"\0\0\0\0", b"\x02h", b"i", b""];
-        let payload = messages(chunks, None).only().await.expect("one");
-        assert_eq!(payload.encoded_len(Codec::Protobuf), Some(2));
+        let message = messages(chunks, None).only().await.expect("one");
+        assert_eq!(message, "hi");
         for (chunks, reset, want) in [
             (&[][..], None, Code::InvalidArgument),
             (&[&b"\0\0\0\0\0\0\0\0\0\0"[..]], None, Code::InvalidArgument),
