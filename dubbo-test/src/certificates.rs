@@ -56,6 +56,16 @@ impl Authority {
         self.folder.join("ca.pem")
     }
 
+    /// Its own certificate and key, for a server that would be its own authority.
+    pub fn own(&self) -> Issued {
+        let key = self.folder.join("ca.key");
+        write(&key, "PRIVATE KEY", self.issuer.key().serialized_der());
+        Issued {
+            cert: self.file(),
+            key,
+        }
+    }
+
     /// A certificate for `names`, DNS names and IP addresses, for servers and clients.
     pub fn issue(&self, names: &[&str]) -> Issued {
         self.sign(&params(names))

@@ -1,13 +1,23 @@
 //! What becomes of calls around a shutdown, over a wire.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use dubbo::{Code, spi::registry::Registry};
+use dubbo::{
+    Code, ServiceDescriptor, Url,
+    spi::{
+        invoker::Invoker,
+        protocol::{Drained, Exporter, Protocol, ProtocolError},
+        registry::Registry,
+    },
+};
 use dubbo_test::{
     peer::h2::{Client, envelope, kind},
     soon,
 };
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{Notify, mpsc},
+    time::Instant,
+};
 
 use super::{
     probe::Probe,
@@ -197,4 +207,73 @@ async fn a_handler_that_is_at_work_may_still_call_its_own_process() {
         "inside"
     );
     soon("the end", ending).await.expect("no panic");
+}
+
+/// A protocol whose calls in flight, if it had any, would last until `released`.
+struct Held {
+    draining: Arc<Notify>,
+    released: Arc<Notify>,
+}
+
+#[async_trait::async_trait]
+impl Protocol for Held {
+    fn default_port(&self) -> u16 {
+        1
+    }
+
+    async fn export(
+        &self,
+        _: &Url,
+        _: Arc<ServiceDescriptor>,
+        _: Arc<dyn Invoker>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        Err(ProtocolError::ShutDown)
+    }
+
+    async fn refer(
+        &self,
+        _: &Url,
+        _: Arc<ServiceDescriptor>,
+    ) -> Result<Arc<dyn Invoker>, ProtocolError> {
+        Err(ProtocolError::ShutDown)
+    }
+
+    async fn drain(&self, _: Instant) -> Drained {
+        self.draining.notify_one();
+        self.released.notified().await;
+        Drained::default()
+    }
+
+    async fn close(&self, _: Instant) -> Drained {
+        Drained::default()
+    }
+}
+
+#[tokio::test]
+async fn no_protocol_closes_its_references_before_the_servers_of_all_have_drained() {
+    let next = super::rig::provide("", super::rig::named("next")).await;
+    let (draining, released) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+    let held = (Arc::clone(&draining), Arc::clone(&released));
+    let middle = load("dubbo: {shutdown: {consumer-update-wait-time: 0, step-timeout: 0}}")
+        .extension::<dyn Protocol>("held", move |_| {
+            let (draining, released) = held.clone();
+            Ok(Arc::new(Held { draining, released }))
+        })
+        .build()
+        .expect("valid");
+    middle.start().await.expect("starts");
+    let on = middle
+        .refer_with(dubbo::config::ReferenceConfig::new().url([url_of(&next)]))
+        .await
+        .expect("refers");
+    let ending = tokio::spawn({
+        let middle = middle.clone();
+        async move { middle.shutdown(Duration::from_secs(30)).await }
+    });
+    soon("the drain", draining.notified()).await;
+    assert_eq!(greet(&on, "").await.expect("clients go last"), "next");
+    released.notify_one();
+    soon("the end", ending).await.expect("no panic");
+    let status = greet(&on, "").await.expect_err("it is closed");
+    assert_eq!(status.code(), Code::Unavailable);
 }

@@ -120,6 +120,11 @@ async fn a_client_trusts_only_who_its_authority_vouches_for_by_name() {
             Err("it is from no authority in `dubbo.tls_config.ca-cert-file`"),
         ),
         (
+            authority.own(),
+            ca(&authority),
+            Err("it is that of an authority"),
+        ),
+        (
             authority.issue_expired(&["127.0.0.1"]),
             ca(&authority),
             Err("days ago"),

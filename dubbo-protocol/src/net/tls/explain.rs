@@ -59,6 +59,9 @@ fn of_certificate(why: &CertificateError) -> String {
             expected.to_str(),
             names(presented)
         ),
+        CertificateError::Other(why) if why.to_string() == AUTHORITY => text.write_str(
+            "it is that of an authority (`CA:TRUE`), which cannot be a peer's own; have the authority issue one",
+        ),
         CertificateError::ExpiredContext { time, not_after } => {
             let days = (time.as_secs().saturating_sub(not_after.as_secs())) / DAY;
             write!(text, "it expired {days} days ago")
@@ -108,6 +111,9 @@ fn of_alert(alert: AlertDescription) -> String {
         other => format!("the peer ended the handshake of TLS: {other:?}"),
     }
 }
+
+/// What rustls has no name for.
+const AUTHORITY: &str = "CaUsedAsEndEntity";
 
 /// In seconds.
 const DAY: u64 = 24 * 60 * 60;
