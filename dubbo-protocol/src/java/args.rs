@@ -202,3 +202,231 @@ tuples! {
     15: (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14);
     16: (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15);
 }
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::payload::Payload;
+    use dubbo_hessian2::Value;
+
+    use super::*;
+
+    type Three = (String, i32, Vec<String>);
+
+    fn three() -> Three {
+        ("a".to_owned(), 2, vec!["b".to_owned()])
+    }
+
+    fn encoded(values: &[Value]) -> Bytes {
+        let mut encoder = Encoder::new();
+        for value in values {
+            value.encode(&mut encoder).expect("written");
+        }
+        encoder.into_bytes().into()
+    }
+
+    #[test]
+    fn arguments_go_together_or_each_by_itself() {
+        let args = Payload::typed(Args::wrap(three()));
+        let mut together = BytesMut::from(&b"head"[..]);
+        args.encode(Codec::Hessian2, &mut together)
+            .expect("written");
+        assert_eq!(&together[..], b"head\x01a\x92\x79\x01b");
+        let apart = args.encode_values(Codec::Hessian2).expect("written");
+        assert_eq!(apart, [&b"\x01a"[..], b"\x92", b"\x79\x01b"]);
+
+        let together = Bytes::from(together).slice(4..);
+        for payload in [
+            Payload::encoded(Codec::Hessian2, together),
+            Payload::values(Codec::Hessian2, apart),
+            args,
+        ] {
+            let read = payload.decode::<Args<Three>>().map(Args::unwrap);
+            assert_eq!(read.expect("read"), three());
+        }
+    }
+
+    #[test]
+    fn what_two_arguments_share_is_written_once_and_only_within_one_stream() {
+        let shared = Value::list(["a".into()]);
+        let args = Args::wrap((shared.clone(), shared.clone()));
+        let mut together = BytesMut::new();
+        args.encode(Codec::Hessian2, &mut together)
+            .expect("written");
+        assert_eq!(&together[..], b"\x79\x01aQ\x90");
+        let mut second = BytesMut::new();
+        args.encode_value(1, Codec::Hessian2, &mut second)
+            .expect("written");
+        assert_eq!(&second[..], b"\x79\x01a");
+        let read = Args::<(Value, Value)>::decode(Codec::Hessian2, together.freeze());
+        assert_eq!(read.expect("read").unwrap(), (shared.clone(), shared));
+    }
+
+    #[test]
+    fn bytes_behind_the_last_argument_are_nobodys() {
+        let bytes = encoded(&["a".into(), 2.into(), Value::list(["b".into()]), Value::Null]);
+        assert_eq!(
+            Args::<Three>::decode(Codec::Hessian2, bytes).expect("read").unwrap(),
+            three()
+        );
+        let none = Args::<()>::decode(Codec::Hessian2, Bytes::from_static(b"\x01a"));
+        none.expect("no arguments are wanted");
+    }
+
+    #[test]
+    fn an_error_names_the_argument_and_its_java_type() {
+        let list = || Value::list(["b".into()]);
+        for (values, part) in [
+            (vec!["a".into()], "argument 2 of 3 (`int`) is missing"),
+            (vec![], "argument 1 of 3 (`java.lang.String`) is missing"),
+            (
+                vec!["a".into(), "b".into(), list()],
+                "argument 2 of 3 (`int`): expected",
+            ),
+            (
+                vec!["a".into(), 2.into(), 3.into()],
+                "argument 3 of 3 (`java.util.List`): expected",
+            ),
+        ] {
+            let error = Args::<Three>::decode(Codec::Hessian2, encoded(&values)).expect_err(part);
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        let cut = Args::<Three>::decode(Codec::Hessian2, Bytes::from_static(b"\x05a"));
+        let error = cut.expect_err("cut").to_string();
+        assert!(
+            error.contains("argument 1 of 3 (`java.lang.String`): "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_wrong_number_of_values_is_told_with_the_right_one() {
+        for got in [0, 2, 4] {
+            let values = vec![Bytes::from_static(b"N"); got];
+            let error = Args::<Three>::decode_values(Codec::Hessian2, &values).expect_err("wrong");
+            let want = format!("the number of arguments is 3, and {got} came");
+            assert!(error.to_string().contains(&want), "{error}");
+        }
+        Args::<()>::decode_values(Codec::Hessian2, &[]).expect("none are wanted");
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_written_is_told_with_its_place_and_leaves_nothing_behind() {
+        let deep = (0..1000).fold(Value::Null, |inner, _| Value::list([inner]));
+        let args = Args::wrap(("a".to_owned(), deep));
+        let mut dst = BytesMut::from(&b"head"[..]);
+        let error = args
+            .encode(Codec::Hessian2, &mut dst)
+            .expect_err("too deep");
+        let part = "argument 2 of 2 (`java.lang.Object`): values nest deeper than";
+        assert!(error.to_string().contains(part), "{error}");
+        assert_eq!(&dst[..], b"head");
+    }
+
+    #[test]
+    fn other_codecs_are_refused() {
+        for codec in [Codec::Json, Codec::Protobuf] {
+            let args = Args::wrap(three());
+            let mut dst = BytesMut::new();
+            let read = || Args::<Three>::decode(codec, Bytes::new()).expect_err("refused");
+            let separate = Args::<Three>::decode_values(codec, &[]).expect_err("refused");
+            for error in [
+                args.encode(codec, &mut dst).expect_err("refused"),
+                read(),
+                separate,
+            ] {
+                assert!(matches!(error, CodecError::Unsupported { codec: c, .. } if c == codec));
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_that_never_left_the_process_is_taken_over_without_encoding() {
+        /// Hessian has no values like this; an `Arc` shows whether it is the same.
+        #[derive(Debug)]
+        struct Uncoded(Arc<()>);
+        impl ToHessian for Uncoded {
+            fn encode(&self, _: &mut Encoder) -> Result<(), EncodeError> {
+                Err(EncodeError::custom("never written"))
+            }
+        }
+        impl FromHessian for Uncoded {
+            fn decode(_: &mut Decoder<'_>) -> Result<Self, dubbo_hessian2::DecodeError> {
+                Err(dubbo_hessian2::DecodeError::custom("never read"))
+            }
+        }
+        impl JavaType for Uncoded {
+            fn java_name() -> Cow<'static, str> {
+                "x.Uncoded".into()
+            }
+        }
+        let mark = Arc::new(());
+        let payload = Payload::typed(Args::wrap((Uncoded(Arc::clone(&mark)),)));
+        let kept = payload.clone();
+        let error = payload
+            .decode::<Args<(Uncoded,)>>()
+            .expect_err("two hold it");
+        assert!(error.to_string().contains("never written"), "{error}");
+        let (taken,) = kept
+            .decode::<Args<(Uncoded,)>>()
+            .expect("taken over")
+            .unwrap();
+        assert!(Arc::ptr_eq(&taken.0, &mark));
+    }
+
+    #[test]
+    fn another_type_of_this_process_is_read_as_if_it_had_come_over_a_wire() {
+        let payload = Payload::typed(Args::wrap(("7".to_owned(), 8_i64)));
+        let read = payload
+            .decode::<Args<(Value, i32)>>()
+            .expect("read")
+            .unwrap();
+        assert_eq!(read, ("7".into(), 8));
+
+        #[derive(Debug)]
+        struct Proto;
+        impl Message for Proto {
+            fn encode(&self, codec: Codec, _: &mut BytesMut) -> Result<(), CodecError> {
+                Err(CodecError::Unsupported {
+                    type_name: "Proto",
+                    codec,
+                })
+            }
+        }
+        let error = Payload::typed(Proto)
+            .decode::<Args<Three>>()
+            .expect_err("no hessian");
+        assert!(
+            matches!(&error, CodecError::Type { got, .. } if got == "Proto"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn sixteen_arguments_have_sixteen_types() {
+        type Sixteen = (
+            bool,
+            i8,
+            i16,
+            i32,
+            i64,
+            f32,
+            f64,
+            char,
+            String,
+            Vec<u8>,
+            Value,
+            bool,
+            bool,
+            bool,
+            bool,
+            i32,
+        );
+        let types = Sixteen::types();
+        assert_eq!((types.len(), Sixteen::COUNT), (16, 16));
+        assert_eq!(types[..4], ["boolean", "byte", "short", "int"]);
+        assert_eq!(
+            types[7..11],
+            ["char", "java.lang.String", "[B", "java.lang.Object"]
+        );
+    }
+}

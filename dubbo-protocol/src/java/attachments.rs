@@ -172,3 +172,137 @@ fn shortened(text: &str) -> &str {
 /// `docs/spec/dubbo-protocol.md` §9.3.
 const MAX_VALUES: usize = 1024;
 const MAX_BYTES: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use dubbo_hessian2::{Value, from_slice, to_vec};
+
+    use super::*;
+
+    fn written(protocol: &[(&str, &str)], attachments: &Attachments) -> Vec<u8> {
+        let mut encoder = Encoder::new();
+        write_attachments_with(protocol, attachments, &mut encoder).expect("written");
+        encoder.into_bytes()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<(String, AttachmentValue)>, String> {
+        let read = read_attachments(&mut Decoder::new(bytes)).map_err(|error| error.to_string())?;
+        let all = read.iter();
+        Ok(all
+            .map(|(name, value)| (name.into_owned(), value))
+            .collect())
+    }
+
+    #[test]
+    fn the_map_is_untyped_and_repeated_names_are_one_entry() {
+        let mut attachments =
+            Attachments::from_iter([("k", "v"), ("Multi", "a"), ("PATH", "mine")]);
+        attachments.append("blob", Bytes::from_static(&[0, 255]));
+        attachments.append("multi", "b");
+        let bytes = written(&[("path", "x.Users")], &attachments);
+        assert_eq!(bytes[0], b'H');
+        let value: Value = from_slice(&bytes).expect("a map");
+        let entries = [
+            ("path", "x.Users".into()),
+            ("k", "v".into()),
+            ("Multi", Value::list(["a".into(), "b".into()])),
+            ("blob", Value::from(vec![0_u8, 255])),
+        ];
+        let want = entries.map(|(name, value)| (name.into(), value));
+        assert_eq!(value, Value::map(want));
+
+        let back = read_attachments(&mut Decoder::new(&bytes)).expect("read");
+        assert_eq!(back.all("multi").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(back.get_bin("blob").as_deref(), Some(&[0, 255][..]));
+    }
+
+    #[test]
+    fn every_form_of_a_map_is_read_and_its_values_become_text() {
+        let text = |text: &'static str| AttachmentValue::from(text);
+        let bytes = AttachmentValue::Binary(Bytes::from_static(&[1]));
+        for (value, want) in [
+            ("v".into(), vec![text("v")]),
+            (true.into(), vec![text("true")]),
+            (7.into(), vec![text("7")]),
+            ((1_i64 << 40).into(), vec![text("1099511627776")]),
+            (1.0.into(), vec![text("1.0")]),
+            (Value::Null, vec![text("")]),
+            (Value::from(vec![1_u8]), vec![bytes]),
+            (
+                Value::typed_list(
+                    "[object",
+                    ["a".into(), Value::Null, 2.into(), Value::list([])],
+                ),
+                vec![text("a"), text(""), text("2")],
+            ),
+            (Value::list([]), vec![]),
+            (Value::map([("k".into(), "v".into())]), vec![]),
+            (Value::object("x.User", [("k", "v".into())]), vec![]),
+        ] {
+            let entries = [("a".into(), value.clone()), ("z".into(), "end".into())];
+            let want: Vec<_> = want
+                .into_iter()
+                .map(|value| ("a".to_owned(), value))
+                .chain([("z".to_owned(), text("end"))])
+                .collect();
+            for map in [
+                Value::map(entries.clone()),
+                Value::typed_map("java.util.LinkedHashMap", entries),
+            ] {
+                let bytes = to_vec(&map).expect("written");
+                assert_eq!(read(&bytes).as_ref(), Ok(&want), "{value:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_that_are_no_text_are_left_out() {
+        let map = Value::map([
+            (7.into(), "number".into()),
+            (Value::Null, "null".into()),
+            (Value::list([]), Value::list([1.into()])),
+            ("k".into(), "v".into()),
+        ]);
+        let read = read(&to_vec(&map).expect("written")).expect("read");
+        let names: Vec<_> = read.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["7", "k"], "a number has a text");
+    }
+
+    #[test]
+    fn what_stands_for_no_attachments_is_none_and_what_does_not_is_an_error() {
+        for none in [&b""[..], b"N", b"\x00", b"HZ"] {
+            assert_eq!(read(none), Ok(vec![]), "{none:?}");
+        }
+        for (bytes, part) in [
+            (&b"\x03abc"[..], "the text \"abc\""),
+            (b"\x91", "expected"),
+            (b"H\x01k", "more bytes"),
+        ] {
+            let error = read(bytes).expect_err(part);
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_a_peer_may_send_is_bounded() {
+        let many = |count: i32| (0..count).map(|n| (n.to_string().into(), "v".into()));
+        assert_eq!(
+            read(&to_vec(&Value::map(many(1024))).expect("written")).map(|all| all.len()),
+            Ok(1024)
+        );
+        let list = Value::list((0..1025).map(Value::from));
+        for map in [
+            Value::map(many(1025)),
+            Value::map([("k".into(), list)]),
+            Value::map([("k".into(), "v".repeat(64 << 10).into())]),
+            Value::map([
+                ("k".repeat(64 << 10).into(), Value::list([])),
+                ("l".into(), "v".into()),
+            ]),
+        ] {
+            let error = read(&to_vec(&map).expect("written")).expect_err("too much");
+            assert!(error.contains("more than 1024 attachments"), "{error}");
+        }
+    }
+}

@@ -131,3 +131,85 @@ pub fn descriptor(
 }
 
 const STREAM_OBSERVER: &str = "org.apache.dubbo.common.stream.StreamObserver";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(method: MethodSpec) -> (String, String, CallKind) {
+        let method = method.build();
+        let java = method.java.expect("of Java");
+        (
+            java.descriptor().to_owned(),
+            method.output.into_owned(),
+            method.kind,
+        )
+    }
+
+    #[test]
+    fn rust_types_say_what_was_not_said_otherwise() {
+        type A = (String, Vec<String>, Box<[i32]>, Option<i64>);
+        let method = || MethodSpec::new("m");
+        let own = "Ljava/lang/String;Ljava/util/List;[ILjava/lang/Long;";
+        for (method, parameters, returns) in [
+            (method().typed::<A, Vec<u8>>(CallKind::Unary), own, "[B"),
+            (method().typed::<(), ()>(CallKind::Unary), "", "void"),
+            (
+                method()
+                    .parameters_as(["int[][]", "java.lang.String[]"])
+                    .returns("java.util.Collection")
+                    .typed::<A, Vec<u8>>(CallKind::Unary),
+                "[[I[Ljava/lang/String;",
+                "java.util.Collection",
+            ),
+            (method(), "", "void"),
+            (method().parameters_as([]), "", "void"),
+        ] {
+            let want = (parameters.to_owned(), returns.to_owned(), CallKind::Unary);
+            assert_eq!(described(method), want);
+        }
+        let method = method()
+            .oneway()
+            .idempotent()
+            .typed::<(String,), ()>(CallKind::Unary);
+        let method = method.build();
+        assert!(method.one_way && method.idempotent);
+    }
+
+    #[test]
+    fn a_stream_of_requests_is_an_observer_in_java() {
+        for (kind, parameters) in [
+            (CallKind::ServerStream, "Ljava/lang/String;"),
+            (
+                CallKind::ClientStream,
+                "Lorg/apache/dubbo/common/stream/StreamObserver;",
+            ),
+            (
+                CallKind::BidiStream,
+                "Lorg/apache/dubbo/common/stream/StreamObserver;",
+            ),
+        ] {
+            let method = MethodSpec::new("m").typed::<(String,), i32>(kind);
+            let want = (parameters.to_owned(), "int".to_owned(), kind);
+            assert_eq!(described(method), want);
+        }
+    }
+
+    #[test]
+    fn version_and_group_are_those_of_the_definition() {
+        let service = descriptor("x.Users", Some("1.0.0"), Some("g"), vec!["get".into()]);
+        assert_eq!(
+            (service.version(), service.group()),
+            (Some("1.0.0"), Some("g"))
+        );
+        assert!(service.is_java());
+    }
+
+    #[test]
+    #[should_panic(expected = "`x.Users` has two methods `get(java.lang.String)`")]
+    fn two_methods_that_callers_cannot_tell_apart_are_refused() {
+        let get = || MethodSpec::new("get").parameters_as(["java.lang.String"]);
+        let other = MethodSpec::new("get").parameters_as(["int"]);
+        descriptor("x.Users", None, None, vec![get(), other, get()]);
+    }
+}

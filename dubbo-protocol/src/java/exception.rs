@@ -181,3 +181,310 @@ const INHERITED: [&str; 4] = [
     "cause",
     "detailMessage",
 ];
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::status::Retry;
+    use dubbo_hessian2::{Hessian, from_slice, to_vec};
+
+    use super::*;
+
+    /// As it is on the other side of a wire.
+    fn carried(throwable: &Throwable) -> Throwable {
+        from_slice(&to_vec(throwable).expect("written")).expect("read")
+    }
+
+    #[test]
+    fn an_rpc_exception_keeps_its_meaning_and_is_retried_only_where_that_can_help() {
+        use Retry::{Ambiguous, Never};
+        for (number, code, retry) in [
+            (0, Code::Unknown, Ambiguous),
+            (1, Code::Unavailable, Ambiguous),
+            (2, Code::DeadlineExceeded, Ambiguous),
+            (3, Code::Business, Never),
+            (4, Code::PermissionDenied, Never),
+            (5, Code::DataLoss, Never),
+            (6, Code::Unavailable, Ambiguous),
+            (7, Code::ResourceExhausted, Ambiguous),
+            (8, Code::DeadlineExceeded, Never),
+            (9, Code::Unavailable, Ambiguous),
+            (10, Code::Unavailable, Ambiguous),
+            (11, Code::Unimplemented, Never),
+            (12, Code::InvalidArgument, Never),
+            (13, Code::Unauthenticated, Never),
+            (14, Code::Unknown, Ambiguous),
+            (-1, Code::Unknown, Ambiguous),
+        ] {
+            for class in RPC_EXCEPTIONS {
+                let thrown = Throwable::new(class, "why").with_field("code", number);
+                let status = from_throwable(carried(&thrown));
+                assert_eq!((status.code(), status.retry()), (code, retry), "{number}");
+                assert_eq!(status.message(), "why");
+                assert!(!status.is_not_processed(), "{number}");
+                assert_eq!(
+                    super::thrown(&status).and_then(Throwable::code),
+                    Some(number)
+                );
+            }
+        }
+        let numberless = from_throwable(Throwable::new(RPC_EXCEPTIONS[0], "why"));
+        assert_eq!(
+            (numberless.code(), numberless.origin()),
+            (Code::Unknown, Origin::Remote)
+        );
+    }
+
+    #[test]
+    fn any_other_exception_is_the_applications_own_and_never_retried() {
+        for (thrown, text) in [
+            (Throwable::new("x.NoSuchUser", "7"), "x.NoSuchUser: 7"),
+            (
+                Throwable::new("java.lang.Throwable", "boom"),
+                "java.lang.Throwable: boom",
+            ),
+            // A `code` makes no RpcException.
+            (
+                Throwable::new("x.UserException", "bad").with_field("code", 2),
+                "x.UserException: bad",
+            ),
+            (Throwable::generic("x.NoSuchUser", "7"), "x.NoSuchUser: 7"),
+            (
+                to_generic(&Throwable::rpc(2, "late")),
+                "org.apache.dubbo.rpc.RpcException: late",
+            ),
+        ] {
+            let status = from_throwable(carried(&thrown));
+            assert_eq!(
+                (status.code(), status.retry()),
+                (Code::Business, Retry::Never),
+                "{text}"
+            );
+            assert_eq!(status.origin(), Origin::Business);
+            assert_eq!(status.message(), text);
+            let kept = super::thrown(&status).expect("kept");
+            assert_eq!(kept.to_string(), text, "class and message");
+        }
+    }
+
+    #[test]
+    fn a_status_becomes_an_exception_that_every_java_has() {
+        let business = |status: Status| status.with_origin(Origin::Business);
+        for (status, class, number, message) in [
+            (
+                Status::business("no"),
+                "java.lang.RuntimeException",
+                None,
+                "no",
+            ),
+            (Status::unknown("x"), RPC_EXCEPTIONS[0], Some(0), "x"),
+            (Status::internal("x"), RPC_EXCEPTIONS[0], Some(0), "x"),
+            (Status::aborted("x"), RPC_EXCEPTIONS[0], Some(0), "x"),
+            (
+                Status::new(Code::Other(40), "x"),
+                RPC_EXCEPTIONS[0],
+                Some(0),
+                "x",
+            ),
+            (Status::unavailable("x"), RPC_EXCEPTIONS[0], Some(1), "x"),
+            (
+                Status::deadline_exceeded("x"),
+                RPC_EXCEPTIONS[0],
+                Some(2),
+                "x",
+            ),
+            (
+                Status::permission_denied("x"),
+                RPC_EXCEPTIONS[0],
+                Some(4),
+                "x",
+            ),
+            (Status::data_loss("x"), RPC_EXCEPTIONS[0], Some(5), "x"),
+            (
+                Status::resource_exhausted("x"),
+                RPC_EXCEPTIONS[0],
+                Some(7),
+                "x",
+            ),
+            (Status::unimplemented("x"), RPC_EXCEPTIONS[0], Some(11), "x"),
+            (
+                Status::invalid_argument("x"),
+                RPC_EXCEPTIONS[0],
+                Some(12),
+                "x",
+            ),
+            (
+                Status::unauthenticated("x"),
+                RPC_EXCEPTIONS[0],
+                Some(13),
+                "x",
+            ),
+            // No number says these, and Java would try any other again.
+            (
+                Status::not_found("x"),
+                RPC_EXCEPTIONS[0],
+                Some(3),
+                "not_found: x",
+            ),
+            (
+                Status::already_exists("x"),
+                RPC_EXCEPTIONS[0],
+                Some(3),
+                "already_exists: x",
+            ),
+            (
+                Status::failed_precondition("x"),
+                RPC_EXCEPTIONS[0],
+                Some(3),
+                "failed_precondition: x",
+            ),
+            (
+                Status::out_of_range("x"),
+                RPC_EXCEPTIONS[0],
+                Some(3),
+                "out_of_range: x",
+            ),
+            (
+                Status::canceled("x"),
+                RPC_EXCEPTIONS[0],
+                Some(3),
+                "canceled: x",
+            ),
+            (
+                business(Status::unavailable("x")),
+                RPC_EXCEPTIONS[0],
+                Some(3),
+                "unavailable: x",
+            ),
+        ] {
+            let throwable = to_throwable(&status);
+            assert_eq!(throwable.class(), class, "{status}");
+            assert_eq!(throwable.code(), number, "{status}");
+            assert_eq!(throwable.message(), Some(message), "{status}");
+        }
+    }
+
+    #[test]
+    fn errors_are_never_retried_by_mistake_after_a_wire() {
+        for number in 1..=20 {
+            for origin in [Origin::Business, Origin::Framework, Origin::Remote] {
+                let status = Status::new(Code::from_number(number), "x").with_origin(origin);
+                let arrived = from_throwable(carried(&to_throwable(&status)));
+                if status.retry() == Retry::Never {
+                    assert_eq!(
+                        arrived.retry(),
+                        Retry::Never,
+                        "{status:?} came as {arrived:?}"
+                    );
+                }
+                assert_ne!(arrived.retry(), Retry::Safe, "{status:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_exception_goes_with_its_fields_and_cause_and_comes_back_as_its_type() {
+        #[derive(Debug, PartialEq, Hessian)]
+        #[hessian(class = "x.UserException")]
+        struct UserException {
+            detail: String,
+            code: i32,
+            detail_message: Option<String>,
+        }
+        let fields = UserException {
+            detail: "d".into(),
+            code: 42,
+            detail_message: None,
+        };
+        let status = exception_with("bad", &fields);
+        assert_eq!(status.message(), "x.UserException: bad");
+        let arrived = from_throwable(carried(&to_throwable(&status)));
+        let read = thrown(&arrived).expect("kept").read::<UserException>();
+        assert_eq!(
+            read.expect("its type"),
+            UserException {
+                detail_message: Some("bad".into()),
+                ..fields
+            }
+        );
+
+        let cause = Throwable::illegal_argument("inner");
+        let status = exception(Throwable::new("x.Outer", "outer").with_cause(cause));
+        let arrived = from_throwable(carried(&to_throwable(&status)));
+        let cause = thrown(&arrived)
+            .and_then(Throwable::cause)
+            .expect("the cause");
+        assert_eq!(
+            cause.to_string(),
+            "java.lang.IllegalArgumentException: inner"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_thrown_says_so() {
+        let status = exception_with("bad", &7);
+        assert_eq!(status.code(), Code::Internal);
+        assert!(
+            status
+                .message()
+                .contains("\"bad\" cannot be written: it is "),
+            "{status}"
+        );
+        assert!(thrown(&status).is_none());
+    }
+
+    #[test]
+    fn an_exception_is_found_behind_the_statuses_that_stand_for_it_and_behind_nothing_else() {
+        let inner = exception(Throwable::new("x.E", "m"));
+        let outer = Status::unavailable("no more attempts").with_source(inner);
+        assert_eq!(thrown(&outer).map(Throwable::class), Some("x.E"));
+        assert_eq!(
+            thrown(&outer.clone().context("twice")).map(Throwable::class),
+            Some("x.E")
+        );
+
+        #[derive(Debug, thiserror::Error)]
+        #[error("mine")]
+        struct Mine(#[source] Throwable);
+        let hidden = Status::business("x").with_source(Mine(Throwable::new("x.Secret", "m")));
+        assert!(thrown(&hidden).is_none());
+        assert!(thrown(&Status::business("x")).is_none());
+    }
+
+    #[test]
+    fn a_generic_caller_gets_class_and_message_as_java_sends_them() {
+        let e = Throwable::new("x.NoSuchUser", "7").with_field("id", 7);
+        for (status, class, message) in [
+            (exception(e.clone()), "x.NoSuchUser", "7"),
+            (Status::business("no"), "java.lang.RuntimeException", "no"),
+            (
+                exception(Throwable::generic("x.Inner", "m")),
+                "x.Inner",
+                "m",
+            ),
+            (
+                exception(Throwable::rpc(2, "late")),
+                RPC_EXCEPTIONS[0],
+                "late",
+            ),
+        ] {
+            let text = status.message().to_owned();
+            let reduced = reduced(status);
+            assert_eq!(reduced.message(), text);
+            let written = to_throwable(&reduced);
+            assert_eq!(written.class(), GENERIC_EXCEPTION);
+            assert_eq!(written.message(), Some(&*format!("{class}: {message}")));
+            assert_eq!(written.exception_class(), Some(class));
+            assert_eq!(written.exception_message(), Some(message));
+            let arrived = from_throwable(carried(&written));
+            let kept = thrown(&arrived).expect("kept");
+            assert_eq!((kept.class(), kept.message()), (class, Some(message)));
+        }
+        // Within the process it does not become another one.
+        assert_eq!(
+            thrown(&reduced(exception(e))).map(Throwable::class),
+            Some("x.NoSuchUser")
+        );
+        let frameworks = reduced(Status::deadline_exceeded("late"));
+        assert_eq!(to_throwable(&frameworks).code(), Some(2));
+    }
+}

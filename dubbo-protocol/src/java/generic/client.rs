@@ -142,3 +142,57 @@ impl GenericClient {
         self.stub.unary::<Args<Asked<Argument>>, A>(INVOKE, request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+    use dubbo_core::payload::{Codec, Message as _};
+
+    use super::*;
+
+    fn written(mode: GenericMode, types: Option<&[&str]>, value: Value) -> BytesMut {
+        let types = types.map(|types| types.iter().map(|&name| name.to_owned()).collect());
+        let argument = Argument { value, mode };
+        let asked: Asked<Argument> = ("sayHello".to_owned(), types, [argument].into());
+        let mut bytes = BytesMut::new();
+        let args = Args::wrap(asked);
+        args.encode(Codec::Hessian2, &mut bytes).expect("written");
+        bytes
+    }
+
+    /// The arguments of vector V-P of `docs/spec/dubbo-protocol.md` §22.
+    #[test]
+    fn arguments_are_typed_arrays_as_java_writes_them() {
+        let types = &["java.lang.String"][..];
+        for mode in [GenericMode::Map, GenericMode::RawReturn] {
+            assert_eq!(
+                &written(mode, Some(types), "world".into())[..],
+                b"\x08sayHello\x71\x07[string\x10java.lang.String\x71\x07[object\x05world"
+            );
+        }
+        assert_eq!(
+            &written(GenericMode::Map, None, "world".into())[..],
+            b"\x08sayHelloN\x71\x07[object\x05world",
+            "null types are null"
+        );
+        assert_eq!(
+            &written(GenericMode::Gson, Some(&[]), "world".into())[..],
+            b"\x08sayHello\x70\x07[string\x71\x07[object\x07\"world\""
+        );
+    }
+
+    #[test]
+    fn the_built_in_methods_have_the_signatures_that_java_looks_for() {
+        let service = Arc::new(GenericClient::descriptor("x.Users"));
+        let invoke = "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;";
+        for (index, name, descriptor) in [
+            (INVOKE, "$invoke", invoke),
+            (1, "$invokeAsync", invoke),
+            (ECHO, "$echo", "Ljava/lang/Object;"),
+        ] {
+            let found = service.find_exact(name, descriptor).expect(name);
+            assert_eq!(found.index(), index);
+        }
+        assert_eq!(service.method_names(), Vec::<&str>::new());
+    }
+}
