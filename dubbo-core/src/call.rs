@@ -60,6 +60,11 @@ impl Stub {
         &self.invoker
     }
 
+    /// The service that is called.
+    pub fn service(&self) -> &Arc<ServiceKey> {
+        &self.service
+    }
+
     /// For generated code: a call with one request and one response.
     pub fn unary<Req: Adapter, Resp: Adapter>(
         &self,

@@ -77,8 +77,7 @@
 //! The examples of the repository are one screen each. `docs/architecture.md` says how the crates fit together.
 
 #[doc(hidden)]
-pub use dubbo_core::codegen;
-
+pub mod codegen;
 pub mod config;
 mod error;
 mod instance;
@@ -105,6 +104,13 @@ pub use dubbo_core::{
     streaming::{Closed, Sender, Streaming},
     url::Url,
 };
+/// Values of Java and how they are written: `dubbo-hessian2`.
+#[doc(no_inline)]
+pub use dubbo_hessian2 as hessian2;
+#[doc(inline)]
+pub use dubbo_macros::{Hessian, service};
+#[doc(inline)]
+pub use dubbo_protocol::java;
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;

@@ -53,7 +53,10 @@ impl Check<'_> {
                 continue;
             }
             // Different protocols can share a port: what a connection speaks tells them apart.
-            let name = self.extensions.canonical::<dyn Protocol>(name).unwrap_or(name);
+            let name = self
+                .extensions
+                .canonical::<dyn Protocol>(name)
+                .unwrap_or(name);
             let name = name.to_ascii_lowercase();
             if let Some(other) = by_address.insert((name, protocol.ip.as_ref(), port), id) {
                 let port = match port {
@@ -76,7 +79,8 @@ impl Check<'_> {
                 self.error(ProblemKind::Missing, &path("tls-cert-file"), &cert, message);
             }
             (None, Some(key)) => {
-                let message = "needs the certificate that it is the key of: set `tls-cert-file` too";
+                let message =
+                    "needs the certificate that it is the key of: set `tls-cert-file` too";
                 self.error(ProblemKind::Missing, &path("tls-key-file"), &key, message);
             }
             _ => {}

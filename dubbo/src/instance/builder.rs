@@ -217,8 +217,19 @@ fn complete_services(
         if let Some(unknown) = unknown_method(provided.config.methods.keys(), descriptor) {
             draft.note(ProblemKind::UnknownName, &path, unknown, true);
         }
+        let serialization = provided.config.serialization;
+        if let Some(misfit) = serialization.and_then(|name| name.misfit(descriptor)) {
+            draft.note(ProblemKind::Conflict, &path, misfit, true);
+        }
         let interface = descriptor.interface().to_owned();
         provided.config.interface.get_or_insert(interface);
+        let options = &mut provided.config;
+        let defined = |text: Option<&str>| text.map(str::to_owned);
+        options.group = options.group.take().or_else(|| defined(descriptor.group()));
+        options.version = options
+            .version
+            .take()
+            .or_else(|| defined(descriptor.version()));
         let base = name.clone();
         while complete.contains_key(&name) {
             same += 1;

@@ -8,6 +8,7 @@ use std::{
 use dubbo_core::{
     filter::Chain, protocol::Protocol, provider::Service, service::ServiceKey, url::Url,
 };
+use dubbo_protocol::java::with_built_ins;
 
 use super::{
     INJVM, Inner,
@@ -16,7 +17,7 @@ use super::{
     registries::{self, NamedRegistry},
 };
 use crate::{
-    config::{ApplicationConfig, ProtocolConfig, ServiceConfig, defaults},
+    config::{ApplicationConfig, ProtocolConfig, Serialization, ServiceConfig, defaults},
     error::Error,
 };
 
@@ -72,7 +73,7 @@ impl Inner {
             .interface
             .as_deref()
             .unwrap_or_else(|| service.descriptor().interface());
-        let service = service.clone().with_interface(interface);
+        let service = with_built_ins(service.clone().with_interface(interface));
         let descriptor = Arc::clone(service.descriptor());
         let url = provider_url(&self.config.application, config, protocol, &descriptor);
         let url = if self.is_secure(&url)? {
@@ -141,11 +142,7 @@ fn provider_url(
     protocol: &ProtocolConfig,
     descriptor: &dubbo_core::service::ServiceDescriptor,
 ) -> Url {
-    let methods: Vec<&str> = descriptor
-        .methods()
-        .iter()
-        .map(|method| &*method.name)
-        .collect();
+    let methods = descriptor.method_names().join(",");
     let url = Url::new(
         protocol.name_or_default(),
         protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES),
@@ -156,9 +153,9 @@ fn provider_url(
     .with_params(application_params(application))
     .with_params([
         ("interface", descriptor.interface()),
-        ("methods", &methods.join(",")),
+        ("methods", &methods),
         ("side", "provider"),
-        ("serialization", "protobuf"),
+        ("serialization", Serialization::of(descriptor).name()),
         ("timestamp", &now_millis().to_string()),
     ]);
     let triple = &protocol.triple;

@@ -24,6 +24,7 @@ use dubbo_core::{
     protocol::{Exporter, Protocol},
     url::Url,
 };
+use dubbo_protocol::java::GenericClient;
 use parking_lot::Mutex;
 use tokio::{sync::watch, task::JoinSet};
 
@@ -200,6 +201,43 @@ impl Instance {
             )
             .await?;
         Ok(C::from_stub(stub))
+    }
+
+    /// A client that calls any method of the service `interface`, without generated code: values come and go as
+    /// [`Value`](dubbo_hessian2::Value) or JSON.
+    ///
+    /// Its options are those of the reference in the configuration that is called like the interface; without one, the
+    /// consumer's.
+    ///
+    /// # Errors
+    ///
+    /// As [`refer`](Self::refer).
+    pub async fn generic(&self, interface: &str) -> Result<GenericClient, Error> {
+        self.generic_with(interface, ReferenceConfig::new()).await
+    }
+
+    /// A client for generic calls with the options of the reference called `id`, which names its `interface`.
+    ///
+    /// # Errors
+    ///
+    /// As [`refer`](Self::refer); also when there is no such reference, or it names no interface.
+    pub async fn generic_as(&self, id: &str) -> Result<GenericClient, Error> {
+        let interface = self.0.interface_of(id)?;
+        self.0.generic(interface, refer::Named::Id(id)).await
+    }
+
+    /// A client for generic calls with options from code. They win over those of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`refer`](Self::refer).
+    pub async fn generic_with(
+        &self,
+        interface: &str,
+        options: ReferenceConfig,
+    ) -> Result<GenericClient, Error> {
+        let named = refer::Named::Type(interface, Box::new(options));
+        self.0.generic(interface, named).await
     }
 
     /// The URLs of the services that are exported, with the addresses that are really served at.

@@ -20,6 +20,7 @@ use dubbo_core::{
     url::Url,
     yaml::nearest,
 };
+use dubbo_protocol::java::GenericClient;
 
 use super::{INJVM, Inner, export, filters, host, registries};
 use crate::{
@@ -28,11 +29,12 @@ use crate::{
 };
 
 /// Which reference of the configuration is meant.
+#[derive(Clone)]
 pub(super) enum Named<'a> {
     /// The one of this id.
     Id(&'a str),
     /// The one that is called like the client's type or its interface, if there is one, completing these options.
-    Type(&'static str, Box<ReferenceConfig>),
+    Type(&'a str, Box<ReferenceConfig>),
 }
 
 impl Inner {
@@ -44,7 +46,7 @@ impl Inner {
         if self.is_ending() {
             return Err(NO_MORE_CLIENTS);
         }
-        let (config, unmatched) = self.reference_config(descriptor.interface(), named)?;
+        let (config, unmatched) = self.reference_config(descriptor, named)?;
         let descriptor = match &config.interface {
             Some(name) if name != descriptor.interface() => {
                 Arc::new(ServiceDescriptor::clone(descriptor).with_interface(name.clone()))
@@ -53,11 +55,12 @@ impl Inner {
         };
         let consumer = self.consumer_url(&config, &descriptor);
         let service = consumer.service_key();
-        if let Some(unknown) = unknown_method(config.methods.keys(), &descriptor) {
-            return Err(Error::Refer {
-                service,
-                reason: unknown,
-            });
+        let misfit = config
+            .serialization
+            .and_then(|name| name.misfit(&descriptor));
+        let unknown = || unknown_method(config.methods.keys(), &descriptor);
+        if let Some(reason) = misfit.or_else(unknown) {
+            return Err(Error::Refer { service, reason });
         }
 
         let make = self.node_maker(&config, &descriptor, &consumer)?;
@@ -84,13 +87,47 @@ impl Inner {
         Ok(Stub::new(invoker, service, descriptor))
     }
 
+    /// A client for generic calls of the service `interface`.
+    pub(super) async fn generic(
+        &self,
+        interface: &str,
+        named: Named<'_>,
+    ) -> Result<GenericClient, Error> {
+        let descriptor = Arc::new(GenericClient::descriptor(interface));
+        let (config, _) = self.reference_config(&descriptor, named.clone())?;
+        let stub = self.refer(&descriptor, named).await?;
+        let service = ServiceKey::clone(stub.service());
+        let client = GenericClient::new(Arc::clone(stub.invoker()), service);
+        Ok(client.with_mode(config.generic.unwrap_or_default()))
+    }
+
+    /// The interface of the reference called `id`.
+    pub(super) fn interface_of(&self, id: &str) -> Result<&str, Error> {
+        let reference = self.config.consumer.references.get(id);
+        let interface = reference.and_then(|reference| reference.interface.as_deref());
+        interface.ok_or_else(|| Error::Refer {
+            service: ServiceKey::new(id),
+            reason: match reference {
+                Some(_) => format!(
+                    "`dubbo.consumer.references.{id}` names no `interface`, and a generic call has no generated code to \
+                     take it from"
+                ),
+                None => format!(
+                    "`dubbo.consumer.references` has no `{id}`{}",
+                    self.other_references(&[id])
+                ),
+            },
+        })
+    }
+
     /// The options of one reference: code, then its section, then the consumer's, then the application's. Also what to
     /// add to an error if the sections are all of other references.
     fn reference_config(
         &self,
-        interface: &str,
+        descriptor: &ServiceDescriptor,
         named: Named<'_>,
     ) -> Result<(ReferenceConfig, String), Error> {
+        let interface = descriptor.interface();
         let references = &self.config.consumer.references;
         let mut unmatched = String::new();
         let mut config = match named {
@@ -114,6 +151,12 @@ impl Inner {
                 *options
             }
         };
+        config.group = config
+            .group
+            .or_else(|| descriptor.group().map(str::to_owned));
+        config.version = config
+            .version
+            .or_else(|| descriptor.version().map(str::to_owned));
         self.config.complete_reference(&mut config);
         Ok((config, unmatched))
     }

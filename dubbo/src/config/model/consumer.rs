@@ -1,6 +1,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::{ProblemKind, Section};
+use dubbo_protocol::java::GenericMode;
 
 use super::{
     MethodConfig, Serialization, TripleConfig, UNREAD_IN_GO, provider::read_retries, settings,
@@ -72,10 +73,13 @@ settings! {
         group: Option<String>,
         /// `version`, by default that of the application.
         version: Option<String>,
-        /// `serialization`, by default protobuf.
+        /// `serialization`, by default what the service is defined for, as at a provider.
         serialization: Option<Serialization>,
         /// `params`: further URL parameters. The settings here win over them.
         params[param]: BTreeMap<String, String>,
+        /// `generic`, by default `true`: in what form the values of generic calls travel. A client of generated code has no
+        /// use for it.
+        generic: Option<GenericMode>,
         /// `sticky`, by default false: stay with the provider of the last call for as long as it is there.
         sticky: Option<bool>,
         /// `timeout`, by default `consumer.request-timeout`: how long one attempt may take. 0 means no limit.
@@ -91,7 +95,7 @@ settings! {
 
 impl ReferenceConfig {
     fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["provided_by", "generic", "force.tag", "mesh-provider-port"] {
+        for key in ["provided_by", "force.tag", "mesh-provider-port"] {
             s.unsupported(key);
         }
         s.unsupported_switch("async");
@@ -123,6 +127,7 @@ impl ReferenceConfig {
             version: s.string("version"),
             serialization: Serialization::read(s),
             params: s.texts("params"),
+            generic: read_generic(s),
             sticky: s.bool("sticky"),
             timeout: s.duration("timeout"),
             check: s.bool("check"),
@@ -130,6 +135,17 @@ impl ReferenceConfig {
             triple,
         }
     }
+}
+
+fn read_generic(s: &mut Section<'_, '_>) -> Option<GenericMode> {
+    let text = s.string("generic")?;
+    // dubbo-go's other word for a client of generated code.
+    if text == "false" {
+        return None;
+    }
+    let mode: Result<GenericMode, _> = text.parse();
+    mode.map_err(|error| s.error("generic", ProblemKind::Type, error.to_string()))
+        .ok()
 }
 
 /// The protocol may be named in two places, which must agree.

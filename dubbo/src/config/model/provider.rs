@@ -1,6 +1,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use dubbo_core::yaml::{ProblemKind, Section};
+use dubbo_core::{
+    service::ServiceDescriptor,
+    yaml::{ProblemKind, Section},
+};
 
 use super::{UNREAD_IN_GO, settings};
 
@@ -51,7 +54,8 @@ settings! {
         loadbalance: Option<String>,
         /// `retries`: attempts after the first; published as such a hint, too.
         retries: Option<u32>,
-        /// `serialization`, by default protobuf.
+        /// `serialization`, by default what the service is defined for: `protobuf` for one of a proto file, `hessian2` for
+        /// a Java interface. It can be no other.
         serialization: Option<Serialization>,
         /// `params`: further URL parameters. The settings here win over them.
         params[param]: BTreeMap<String, String>,
@@ -175,21 +179,58 @@ impl MethodConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Serialization {
+    /// `hessian2`.
+    Hessian2,
     /// `protobuf`.
     Protobuf,
 }
 
 impl Serialization {
+    /// The only one in which the messages of `descriptor`'s methods can be written.
+    pub(crate) fn of(descriptor: &ServiceDescriptor) -> Self {
+        if descriptor.is_java() {
+            Self::Hessian2
+        } else {
+            Self::Protobuf
+        }
+    }
+
+    /// Its name in YAML and in URLs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hessian2 => "hessian2",
+            Self::Protobuf => "protobuf",
+        }
+    }
+
+    /// What is wrong with it for `descriptor`, if anything is.
+    pub(crate) fn misfit(self, descriptor: &ServiceDescriptor) -> Option<String> {
+        let only = Self::of(descriptor);
+        (self != only).then(|| {
+            let (interface, what) = match only {
+                Self::Hessian2 => (descriptor.interface(), "a Java interface"),
+                Self::Protobuf => (descriptor.interface(), "defined in a proto file"),
+            };
+            format!(
+                "`serialization` is `{}`, but `{interface}` is {what}: its messages are written as `{}`",
+                self.name(),
+                only.name()
+            )
+        })
+    }
+
     pub(super) fn read(s: &mut Section<'_, '_>) -> Option<Self> {
         let name = s.string("serialization")?;
         match name.to_ascii_lowercase().as_str() {
+            "hessian2" => return Some(Self::Hessian2),
             "protobuf" => return Some(Self::Protobuf),
-            "hessian2" | "json" | "msgpack" => {
-                let message = format!("`{name}` is not supported yet; `protobuf` is");
+            "json" | "msgpack" => {
+                let message =
+                    format!("`{name}` is not supported yet; `protobuf` and `hessian2` are");
                 s.error("serialization", ProblemKind::Unsupported, message);
             }
             _ => {
-                let message = format!("expected `protobuf`, found `{name}`");
+                let message = format!("expected `protobuf` or `hessian2`, found `{name}`");
                 s.error("serialization", ProblemKind::Type, message);
             }
         }
