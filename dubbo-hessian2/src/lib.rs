@@ -24,6 +24,10 @@
 //!
 //! `derive` (on by default): `#[derive(Hessian)]`.
 
+// `#[derive(Hessian)]` names the crate.
+#[cfg(test)]
+extern crate self as dubbo_hessian2;
+
 mod class;
 mod decode;
 #[doc(hidden)]

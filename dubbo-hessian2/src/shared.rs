@@ -119,7 +119,7 @@ impl<T: ToHessian + Any + Send + Sync> ToHessian for Shared<T> {
         }
         encoder.keep(Arc::clone(&value) as Arc<dyn Any + Send + Sync>);
         encoder.enter()?;
-        value.encode(encoder)?;
+        T::encode(&value, encoder)?;
         encoder.leave();
         // A string, say, is no container, and what is begun next is another value.
         encoder.forget_identity();

@@ -15,7 +15,11 @@ mod value;
 use self::{definitions::Definitions, made::Made, references::References};
 pub use kind::Kind;
 
-use crate::{DecodeError, DecodeOptions, error::Problem, limits::MAX_DEPTH};
+use crate::{
+    DecodeError, DecodeOptions,
+    error::Problem,
+    limits::{MAX_DEPTH, Stack},
+};
 
 /// Reads values one after another from a slice (`docs/spec/hessian2.md`).
 ///
@@ -49,6 +53,7 @@ pub struct Decoder<'a> {
     made: Made,
     depth: usize,
     max_depth: usize,
+    stack: Stack,
     nodes: usize,
     /// The name of a field that is read as the key of a map. While it waits, `position` is the end of the input, where
     /// nothing is read by mistake.
@@ -80,6 +85,7 @@ impl<'a> Decoder<'a> {
             made: Made::default(),
             depth: 0,
             max_depth: options.limits.depth.min(MAX_DEPTH),
+            stack: Stack::default(),
             nodes: 0,
             parked: None,
         }

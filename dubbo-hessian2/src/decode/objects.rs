@@ -10,7 +10,8 @@ impl<'a> Decoder<'a> {
     /// one.
     ///
     /// `field` is called with the position in `shape` of each field that it has, the decoder standing at the value;
-    /// other fields are skipped. A name that occurs twice is given twice: the last one counts.
+    /// other fields are skipped. A name that occurs twice is given twice: the last one counts. An error gets
+    /// the names of class and field.
     pub fn read_struct(
         &mut self,
         shape: &'static Shape,
@@ -19,7 +20,11 @@ impl<'a> Decoder<'a> {
         let back = self.follow()?;
         let lead = self.lead()?;
         let mut read = |decoder: &mut Self, target: usize| {
-            field(decoder, target).map_err(|error| error.or_at(decoder.position()))
+            field(decoder, target).map_err(|error| {
+                error
+                    .or_at(decoder.position())
+                    .in_field(shape.class, shape.fields[target])
+            })
         };
         if let 0x60..=0x6f | b'O' = lead {
             let (index, class) = self.object_header(lead)?;

@@ -127,6 +127,11 @@ impl Decoder<'_> {
     pub(super) fn open(&mut self) -> Result<usize, DecodeError> {
         self.depth += 1;
         self.check(self.depth, self.max_depth, "depth", "levels of nesting")?;
+        if self.depth == 1 {
+            self.stack.start();
+        } else if !self.stack.has_room() {
+            return Err(self.error(Problem::Stack));
+        }
         self.count_node()?;
         let references = &mut self.references;
         let index = references.cursor;

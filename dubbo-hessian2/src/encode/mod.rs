@@ -10,7 +10,10 @@ use std::{any::Any, sync::Arc};
 
 pub use self::options::{ArrayLists, EncodeOptions};
 use self::table::{ClassKey, Table};
-use crate::{EncodeError, limits::MAX_DEPTH};
+use crate::{
+    EncodeError,
+    limits::{MAX_DEPTH, Stack},
+};
 
 /// Writes values one after another into a buffer, in the shortest forms, as Java does (`docs/spec/hessian2.md`).
 ///
@@ -39,6 +42,7 @@ pub struct Encoder {
     /// How many containers were begun.
     containers: u32,
     depth: usize,
+    stack: Stack,
     /// Whatever an identity was taken from: an address that is free could be taken by another value.
     kept: Vec<Arc<dyn Any + Send + Sync>>,
 }
@@ -70,6 +74,7 @@ impl Encoder {
             identity: None,
             containers: 0,
             depth: 0,
+            stack: Stack::default(),
             kept: Vec::new(),
         }
     }
@@ -86,7 +91,9 @@ impl Encoder {
 
     /// Enters a value that may contain others of its kind; [`leave`](Self::leave) follows.
     pub(crate) fn enter(&mut self) -> Result<(), EncodeError> {
-        if self.depth == MAX_DEPTH {
+        if self.depth == 0 {
+            self.stack.start();
+        } else if self.depth == MAX_DEPTH || !self.stack.has_room() {
             return Err(EncodeError::depth());
         }
         self.depth += 1;

@@ -53,6 +53,8 @@ pub(crate) enum Problem {
     Null(&'static str),
     #[error("class `{0}` is refused by the class policy; allow it, or read it as a `Value`")]
     Refused(String),
+    #[error("values nest so deep that reading them takes more than half of a small stack")]
+    Stack,
     #[error("{0} bytes after the value")]
     Trailing(usize),
 }
@@ -86,7 +88,7 @@ impl DecodeError {
 
     /// Whether a limit of [`Limits`](crate::Limits) was met.
     pub fn is_limit(&self) -> bool {
-        matches!(self.0.problem, Problem::Limit { .. })
+        matches!(self.0.problem, Problem::Limit { .. } | Problem::Stack)
     }
 
     /// Whether the class policy refused a class.
