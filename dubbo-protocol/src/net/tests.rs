@@ -366,7 +366,7 @@ async fn a_file_that_comes_later_is_read_then() {
     let authority = Authority::new();
     let late = authority.file().with_extension("late");
     let dialer = with_tls(files(Some(late.clone()), None)).dialer(Dialect::Http2);
-    let error = dialer.connect("127.0.0.1:1").await.err().expect("no file");
+    let error = dialer.connect("127.0.0.1:1").await.expect_err("no file");
     assert_ne!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
     assert!(reason(dialer.prepare()).contains("ca-cert-file"));
     std::fs::copy(authority.file(), late).expect("room");

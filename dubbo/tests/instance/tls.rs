@@ -175,8 +175,8 @@ async fn files_that_cannot_be_used_are_named_with_their_keys() {
         cert: one.cert.clone(),
         key: two.key.clone(),
     };
-    let swapped = Issued {
-        cert: one.key.clone(),
+    let twice = Issued {
+        cert: one.cert.clone(),
         key: one.cert.clone(),
     };
     let missing = Issued {
@@ -191,7 +191,7 @@ async fn files_that_cannot_be_used_are_named_with_their_keys() {
             "it is not the key of the certificate",
         ),
         (
-            own(&swapped),
+            own(&twice),
             "tls-key-file",
             file(&one.cert),
             "there is no private key in it",

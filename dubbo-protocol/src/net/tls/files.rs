@@ -11,24 +11,49 @@ use tokio_rustls::rustls::{
     },
 };
 
-/// The own certificate, the next one after it, and the private key, if both files are set.
-pub(super) fn own_certificate(
-    files: &TlsFiles,
-) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>, ProtocolError> {
-    let (Some(cert), Some(key)) = (files.cert.as_deref(), files.key.as_deref()) else {
-        return Ok(None);
-    };
-    let text = read(KEY, key)?;
-    let key_der = PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-        pem::Error::NoItemsFound if contains(&text, b"ENCRYPTED") => bad(
-            KEY,
-            Some(key),
-            "the private key in it is encrypted, which is not supported; store it without a password",
-        ),
-        pem::Error::NoItemsFound => bad(KEY, Some(key), "there is no private key in it"),
-        error => bad(KEY, Some(key), format!("it is not PEM: {error}")),
-    })?;
-    Ok(Some((certificates(CERT, cert)?, key_der)))
+/// The own certificate, those between it and its authority, and its private key.
+pub(super) struct Own<'f> {
+    cert_file: &'f Path,
+    key_file: &'f Path,
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl<'f> Own<'f> {
+    /// Reads them, if both files are set.
+    pub(super) fn read(files: &'f TlsFiles) -> Result<Option<Self>, ProtocolError> {
+        let (Some(cert_file), Some(key_file)) = (files.cert.as_deref(), files.key.as_deref())
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            cert_file,
+            key_file,
+            certificates: certificates(CERT, cert_file)?,
+            key: private_key(key_file)?,
+        }))
+    }
+
+    /// Gives away what is to be used, and what to say if it cannot be.
+    pub(super) fn into_parts(
+        self,
+    ) -> (
+        Vec<CertificateDer<'static>>,
+        PrivateKeyDer<'static>,
+        impl FnOnce(Error) -> ProtocolError + use<'f>,
+    ) {
+        let (cert_file, key_file) = (self.cert_file, self.key_file);
+        let refused = move |error| match error {
+            Error::InconsistentKeys(_) => {
+                let cert = cert_file.display();
+                let reason = format!("it is not the key of the certificate in {cert} (`{CERT}`)");
+                bad(KEY, key_file, reason)
+            }
+            Error::InvalidCertificate(_) => bad(CERT, cert_file, error),
+            error => bad(KEY, key_file, error),
+        };
+        (self.certificates, self.key, refused)
+    }
 }
 
 /// The authorities that certificates of peers must come from, if their file is set.
@@ -40,55 +65,52 @@ pub(super) fn authorities(files: &TlsFiles) -> Result<Option<RootCertStore>, Pro
     for certificate in certificates(CA, path)? {
         authorities
             .add(certificate)
-            .map_err(|error| bad(CA, Some(path), format!("a certificate in it: {error}")))?;
+            .map_err(|error| bad(CA, path, format!("a certificate in it: {error}")))?;
     }
     Ok(Some(authorities))
 }
 
-/// What is wrong with the file of a key.
-pub(super) fn bad(key: &str, path: Option<&Path>, reason: impl fmt::Display) -> ProtocolError {
-    let path = path.unwrap_or(Path::new("")).display();
-    ProtocolError::Setting {
-        setting: key.to_owned(),
-        reason: format!("{path}: {reason}"),
-    }
-}
-
-/// What is wrong with a certificate and its private key.
-pub(super) fn bad_pair(files: &TlsFiles, error: &Error) -> ProtocolError {
-    let cert = files.cert.as_deref().unwrap_or(Path::new("")).display();
-    match error {
-        Error::InconsistentKeys(_) => bad(
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, ProtocolError> {
+    let text = read(KEY, path)?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+        pem::Error::NoItemsFound if contains(&text, b"ENCRYPTED") => bad(
             KEY,
-            files.key.as_deref(),
-            format!("it is not the key of the certificate in {cert} (`{CERT}`)"),
+            path,
+            "the private key in it is encrypted, which is not supported; store it without a password",
         ),
-        Error::InvalidCertificate(_) => bad(CERT, files.cert.as_deref(), error),
-        _ => bad(KEY, files.key.as_deref(), error),
-    }
+        pem::Error::NoItemsFound => bad(KEY, path, "there is no private key in it"),
+        error => bad(KEY, path, format!("it is not PEM: {error}")),
+    })
 }
 
 fn certificates(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, ProtocolError> {
     let text = read(key, path)?;
     let certificates = CertificateDer::pem_slice_iter(&text)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| bad(key, Some(path), format!("it is not PEM: {error}")))?;
+        .map_err(|error| bad(key, path, format!("it is not PEM: {error}")))?;
     if certificates.is_empty() {
-        return Err(bad(key, Some(path), "there is no certificate in it"));
+        return Err(bad(key, path, "there is no certificate in it"));
     }
     Ok(certificates)
 }
 
 fn read(key: &str, path: &Path) -> Result<Vec<u8>, ProtocolError> {
-    let size = fs::metadata(path).map_err(|error| bad(key, Some(path), error))?;
+    let size = fs::metadata(path).map_err(|error| bad(key, path, error))?;
     if size.len() > MAX_SIZE {
         return Err(bad(
             key,
-            Some(path),
+            path,
             format!("it is larger than {MAX_SIZE} bytes"),
         ));
     }
-    fs::read(path).map_err(|error| bad(key, Some(path), error))
+    fs::read(path).map_err(|error| bad(key, path, error))
+}
+
+fn bad(key: &str, path: &Path, reason: impl fmt::Display) -> ProtocolError {
+    ProtocolError::Setting {
+        setting: key.to_owned(),
+        reason: format!("{}: {reason}", path.display()),
+    }
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {

@@ -21,6 +21,7 @@ use tokio_rustls::{
 };
 
 pub(super) use self::explain::explain;
+use self::files::Own;
 use super::{Dialect, Stream};
 
 /// How a port makes its connections secure.
@@ -37,13 +38,14 @@ impl ServerTls {
     ///
     /// One of them cannot be used. The error names it and its key.
     pub(super) fn load(files: &TlsFiles) -> Result<Option<Self>, ProtocolError> {
-        let Some((certificates, key)) = files::own_certificate(files)? else {
+        let Some(own) = Own::read(files)? else {
             return Ok(None);
         };
+        let (certificates, key, refused) = own.into_parts();
         let provider = provider();
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| files::bad(files::KEY, files.key.as_deref(), error))?;
+            .expect(VERSIONS);
         let builder = match files::authorities(files)? {
             None => builder.with_no_client_auth(),
             Some(authorities) => {
@@ -51,13 +53,13 @@ impl ServerTls {
                     WebPkiClientVerifier::builder_with_provider(authorities.into(), provider);
                 let verifier = verifier
                     .build()
-                    .map_err(|error| files::bad(files::CA, files.ca_cert.as_deref(), error))?;
+                    .expect("invariant: a file of authorities has at least one");
                 builder.with_client_cert_verifier(verifier)
             }
         };
         let plain = builder
             .with_single_cert(certificates, key)
-            .map_err(|error| files::bad_pair(files, &error))?;
+            .map_err(refused)?;
         let mut negotiating = plain.clone();
         negotiating.alpn_protocols = [Dialect::Http2, Dialect::Http1]
             .into_iter()
@@ -107,13 +109,13 @@ impl ClientTls {
         };
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
-            .map_err(|error| files::bad(files::CA, files.ca_cert.as_deref(), error))?
+            .expect(VERSIONS)
             .with_root_certificates(authorities);
-        let mut config = match files::own_certificate(files)? {
+        let mut config = match Own::read(files)?.map(Own::into_parts) {
             None => builder.with_no_client_auth(),
-            Some((certificates, key)) => builder
+            Some((certificates, key, refused)) => builder
                 .with_client_auth_cert(certificates, key)
-                .map_err(|error| files::bad_pair(files, &error))?,
+                .map_err(refused)?,
         };
         config.alpn_protocols = dialect.alpn().map(<[u8]>::to_vec).into_iter().collect();
         let server = files.server_name.as_deref().map(|name| {
@@ -176,3 +178,5 @@ fn host(address: &str) -> io::Result<ServerName<'static>> {
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
+
+const VERSIONS: &str = "invariant: ring has suites for the usual versions of TLS";
