@@ -10,6 +10,8 @@ use std::{
 
 /// Which classes may become Rust types, as Dubbo's serialization check (`docs/spec/dubbo-protocol.md` §15).
 ///
+/// Java's own classes are allowed unless they are denied: nothing here is ever made by name.
+///
 /// A refused class is no error in itself: its objects are read as data, into a [`Value`](crate::Value) or a map. Only
 /// reading one as a Rust type fails. Each refused class is logged once, under the target `dubbo::hessian::audit`, and
 /// [counted](Self::refused).
@@ -72,10 +74,11 @@ impl ClassPolicy {
         let class = dotted(class);
         let lower = class.to_lowercase();
         let denied = self.denied.iter().any(|prefix| lower.starts_with(prefix));
-        if !denied && self.allowed.iter().any(|prefix| class.starts_with(prefix)) {
+        let allowed = self.allowed.iter().any(|prefix| class.starts_with(prefix));
+        if !denied && (allowed || is_of_java(&class)) {
             return true;
         }
-        let refused = denied || (self.mode == CheckMode::Strict && !is_java_exception(&class));
+        let refused = denied || self.mode == CheckMode::Strict;
         if refused {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -102,12 +105,12 @@ fn dotted(name: &str) -> String {
     name.replace('$', ".")
 }
 
-/// Errors of the JDK reach us from any method and are read as plain data in any case.
-fn is_java_exception(class: &str) -> bool {
-    (class.starts_with("java.") || class.starts_with("javax."))
-        && (class.ends_with("Exception")
-            || class.ends_with("Error")
-            || class == "java.lang.Throwable")
+/// What Java itself brings, and what stands for it on the wire: exceptions reach us from any method, dates and numbers
+/// are in any class, and all of them are plain data here.
+fn is_of_java(class: &str) -> bool {
+    ["java.", "javax.", "com.alibaba.com.caucho.hessian.io."]
+        .iter()
+        .any(|package| class.starts_with(package))
 }
 
 const LOGGED_CLASSES: usize = 1024;

@@ -158,9 +158,8 @@ impl Restorer {
         let kind = field(value, "type")
             .and_then(Value::as_i64)
             .ok_or_else(|| wrong("type"))?;
-        let properties = match field(value, "properties") {
-            Some(Value::Map(map)) => map,
-            _ => return Err(wrong("properties")),
+        let Some(Value::Map(properties)) = field(value, "properties") else {
+            return Err(wrong("properties"));
         };
         let named = |name: &'static str| properties.get(name).ok_or_else(|| wrong(name));
         match i32::try_from(kind).unwrap_or_default() {

@@ -30,8 +30,7 @@ macro_rules! list {
 
         impl<T: ToHessian> ToHessian for $name<T> {
             fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
-                encoder.begin_list(Some($class), self.0.len());
-                self.0.iter().try_for_each(|item| item.encode(encoder))
+                encoder.collection(Some($class), self.0.len(), &self.0)
             }
         }
 
@@ -86,12 +85,14 @@ macro_rules! map {
 
         impl<K: ToHessian, V: ToHessian> ToHessian for $name<K, V> {
             fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+                encoder.enter()?;
                 encoder.begin_map(Some($class));
                 for (key, value) in &self.0 {
                     key.encode(encoder)?;
                     value.encode(encoder)?;
                 }
                 encoder.end_map();
+                encoder.leave();
                 Ok(())
             }
         }

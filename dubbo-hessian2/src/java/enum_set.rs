@@ -26,10 +26,7 @@ impl<T: Ord> FromIterator<T> for EnumSet<T> {
 impl<T: ToHessian + JavaType> ToHessian for EnumSet<T> {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
         encoder.begin_object(&SHAPE);
-        encoder.begin_list(Some("[object"), self.0.len());
-        for constant in &self.0 {
-            constant.encode(encoder)?;
-        }
+        encoder.collection(Some("[object"), self.0.len(), &self.0)?;
         ClassName::of::<T>().encode(encoder)
     }
 }

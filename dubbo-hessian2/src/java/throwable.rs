@@ -130,13 +130,12 @@ impl Throwable {
             "`{name}` is a field of every exception"
         );
         let inner = Arc::make_mut(&mut self.0);
-        match inner.class.position(name) {
-            Some(position) => inner.further[position - FIELDS.len()] = value.into(),
-            None => {
-                let names = inner.class.fields().iter().map(|name| &**name);
-                inner.class = Class::new(inner.class.name(), names.chain([name]));
-                inner.further.push(value.into());
-            }
+        if let Some(position) = inner.class.position(name) {
+            inner.further[position - FIELDS.len()] = value.into();
+        } else {
+            let names = inner.class.fields().iter().map(|name| &**name);
+            inner.class = Class::new(inner.class.name(), names.chain([name]));
+            inner.further.push(value.into());
         }
         self
     }

@@ -38,3 +38,24 @@ fn read() -> Vec<Golden> {
         })
         .collect()
 }
+
+/// The result in the answers that a recording (`dubbo-test/golden/…`) has under a label, in their order.
+pub fn results(file: &str, label: &str) -> Vec<dubbo_hessian2::Value> {
+    let path = format!("{}/../dubbo-test/golden/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let records = text.lines().map(|line| {
+        serde_json::from_str::<serde_json::Value>(line).expect("a JSON object per line")
+    });
+    records
+        .filter(|record| {
+            record["label"] == label && record["dir"] == "s2c" && record["status"] == 20
+        })
+        .map(|record| {
+            let frame = bytes(record["hex"].as_str().expect("the frame"));
+            // A header of 16 bytes, and what kind of result it is.
+            let mut decoder = dubbo_hessian2::Decoder::new(&frame[16..]);
+            decoder.int().expect("the kind of the result");
+            decoder.value().expect("the result")
+        })
+        .collect()
+}

@@ -27,7 +27,11 @@ pub fn bytes(hex: &str) -> Vec<u8> {
 
 /// Hexadecimal digits of bytes, so that a failed comparison can be read.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from_digit(value.into(), 16).expect("below 16");
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)])
+        .collect()
 }
 
 /// All values that `bytes` hold, as one message.
