@@ -11,10 +11,10 @@ use std::{
 use tokio::time::timeout;
 
 use super::{
+    super::outbox::Outbox,
     driver::Driver,
     life::{Life, Pause},
     options::ConnectOptions,
-    outbox::Outbox,
     table::Table,
 };
 use crate::{

@@ -20,12 +20,12 @@ use super::{
             response,
         },
         frame::{FrameDecoder, HEADER, HESSIAN2, Header, Received},
+        outbox::Batch,
         status::{BAD_REQUEST, OK},
     },
     connection::Wire,
     life::Pause,
     options::ConnectOptions,
-    outbox::Batch,
     pulse::{Pulse, Silence},
     table::{Ending, Owner},
 };

@@ -5,8 +5,7 @@
 //! | `options` | what a URL says |
 //! | `connection`, `life` | one connection, and whether it takes calls |
 //! | `table` | the calls that wait on it |
-//! | `outbox` | what is to be written to it |
-//! | `driver`, `pulse` | the task that moves its bytes |
+//! | `driver`, `pulse` | the task that moves its bytes; what is to be written is in the `outbox` of both sides |
 //! | `invoker` | a call: deadline, connection, what is lost with it |
 //! | `request`, `answer` | what is sent, and what is received |
 
@@ -16,7 +15,6 @@ mod driver;
 mod invoker;
 mod life;
 mod options;
-mod outbox;
 mod pulse;
 mod request;
 mod table;
