@@ -77,6 +77,10 @@ pub trait FromHessian: Sized {
 }
 
 /// What Java calls a type, for the names of parameters and results of services.
+#[diagnostic::on_unimplemented(
+    message = "Java has no name for `{Self}`",
+    note = "derive one with `#[derive(Hessian)]`; tuples and unsigned numbers beyond a byte have no Java type"
+)]
 pub trait JavaType {
     /// As `Class.getName()`: `int`, `java.lang.String`, `[I`, `[Lcom.x.User;`, `com.x.User`.
     fn java_name() -> Cow<'static, str>;
