@@ -11,7 +11,7 @@ use dubbo_hessian2::{
 #[derive(Debug, Clone, PartialEq, Hessian)]
 #[hessian(class = "com.example.User")]
 struct User {
-    user_id: i64,
+    account_no: i64,
     r#type: String,
     #[hessian(rename = "nick")]
     nick_name: Option<String>,
@@ -49,7 +49,7 @@ fn ten() -> i32 {
 
 fn user() -> User {
     User {
-        user_id: 7,
+        account_no: 7,
         r#type: "admin".to_owned(),
         nick_name: None,
         tags: vec!["a".to_owned()],
@@ -87,7 +87,7 @@ fn fields_are_written_in_order_under_their_java_names() {
     let want = object(
         "com.example.User",
         [
-            ("userId", 7_i64.into()),
+            ("accountNo", 7_i64.into()),
             ("type", "admin".into()),
             ("nick", Value::Null),
             ("tags", Value::list(["a".into()])),
@@ -127,7 +127,7 @@ fn fields_come_in_any_order_and_unknown_ones_are_passed_over() {
             ("tags", Value::list(["a".into()])),
             ("seen", true.into()),
             ("type", "admin".into()),
-            ("userId", 7_i64.into()),
+            ("accountNo", 7_i64.into()),
         ],
     );
     assert_eq!(value.to::<User>().expect("decodes"), user());
@@ -136,12 +136,12 @@ fn fields_come_in_any_order_and_unknown_ones_are_passed_over() {
 #[test]
 fn what_is_missing_or_null_has_the_value_that_null_means() {
     let named = |name| (name, Value::Null);
-    let nulls = ["userId", "type", "nick", "tags", "level", "limit"].map(named);
+    let nulls = ["accountNo", "type", "nick", "tags", "level", "limit"].map(named);
     let home = ("home", home_value());
     for fields in [vec![home.clone()], [nulls.to_vec(), vec![home]].concat()] {
         let read: User = object("com.example.User", fields).to().expect("decodes");
         let want = User {
-            user_id: 0,
+            account_no: 0,
             r#type: String::new(),
             nick_name: None,
             tags: Vec::new(),
@@ -163,7 +163,7 @@ fn home_of(city: &str) -> Home {
 
 #[test]
 fn what_may_not_be_missing_or_null_is_an_error_that_names_it() {
-    let missing = error::<User>(&object("com.example.User", [("userId", 1_i64.into())]));
+    let missing = error::<User>(&object("com.example.User", [("accountNo", 1_i64.into())]));
     assert!(missing.contains("com.example.User.home"), "{missing}");
     assert!(missing.contains("`Option`"), "{missing}");
 
@@ -174,9 +174,9 @@ fn what_may_not_be_missing_or_null_is_an_error_that_names_it() {
         "{null}"
     );
 
-    let other = error::<User>(&object("com.example.User", [("userId", "x".into())]));
-    assert!(other.contains("com.example.User.userId"), "{other}");
-    assert_eq!(other.matches("userId").count(), 1, "{other}");
+    let other = error::<User>(&object("com.example.User", [("accountNo", "x".into())]));
+    assert!(other.contains("com.example.User.accountNo"), "{other}");
+    assert_eq!(other.matches("accountNo").count(), 1, "{other}");
 
     let null = error::<Level>(&Value::Null);
     assert!(null.contains("com.example.Level"), "{null}");

@@ -3,7 +3,7 @@
 //! What turns messages into values, and types into names, is in `codegen::java`.
 
 use heck::ToShoutySnakeCase;
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote_spanned};
 use syn::{Attribute, Path, Type, ext::IdentExt, parse_quote};
 
@@ -294,7 +294,7 @@ impl Paths {
     /// What turns the messages of both directions into values.
     fn adapters(&self, method: &Method) -> (TokenStream, TokenStream) {
         let java = &self.java;
-        let value = |ty: &Type| quote_spanned!(at(ty)=> #java::Ret<#ty>);
+        let value = |ty: &Type| code!(#java::Ret<#ty>);
         let input = match &method.requests {
             Requests::Stream(_, item) => value(item),
             Requests::Values(values) => {
@@ -315,7 +315,8 @@ fn kind(method: &Method) -> (Ident, Ident) {
         (false, false) => ("ClientStream", "client_stream"),
         (false, true) => ("BidiStream", "bidi_stream"),
     };
-    let ident = |name| Ident::new(name, Span::mixed_site());
+    // A type that is no value is told at the method that has it.
+    let ident = |name| Ident::new(name, at(&method.ident));
     (ident(variant), ident(function))
 }
 

@@ -244,11 +244,9 @@ impl Requests {
                 "a stream is a `StreamObserver` in Java, and nothing else".to_owned()
             }
             Self::Values(values) if values.len() == types.len() => return Ok(()),
-            Self::Values(values) => format!(
-                "{} Java types are not for {} parameters",
-                types.len(),
-                values.len()
-            ),
+            Self::Values(values) => {
+                format!("{} Java types, {} parameters", types.len(), values.len())
+            }
         };
         Err(Error::new(span, text))
     }

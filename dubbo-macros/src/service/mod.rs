@@ -180,7 +180,7 @@ mod tests {
             ),
             (
                 "#[dubbo(types = [\"int\"])] async fn a(&self, c: CallContext) -> Result<(), S>;",
-                &["1 Java types are not for 0 parameters"],
+                &["1 Java types, 0 parameters"],
             ),
             (
                 "#[dubbo(types = [\"java.util.List<A>\"])] async fn a(&self, b: B) -> Result<(), S>;",
