@@ -96,7 +96,7 @@ fn start_servers() -> Result<Vec<Server>, Failure> {
 fn start_dubbo_go() -> Result<Server, Failure> {
     let address: SocketAddr = free_address()?;
     let mut command = Command::new(interop::go_provider()?);
-    command.arg(format!("--port={}", address.port()));
+    command.arg(format!("--tri={}", address.port()));
     Server::start("dubbo_go", address, &mut command)
 }
 

@@ -28,9 +28,12 @@ enum Got {
 
 #[derive(Debug, Clone)]
 struct WantedFault {
-    code: u64,
+    code: Option<u64>,
+    class: Option<&'static str>,
     text: Text,
     details: Vec<Value>,
+    /// Class and text.
+    cause: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,17 +55,27 @@ pub(super) fn holds(value: Value) -> Expect {
 
 /// The calls end with the status `code` and exactly the text `message`.
 pub(super) fn fails(code: u64, message: &'static str) -> Expect {
-    Expect::failing(code, Text::Is(message))
+    Expect::failing(Some(code), None, Text::Is(message))
 }
 
 /// The calls end with the status `code`, whose text each implementation words for itself.
 pub(super) fn ends(code: u64) -> Expect {
-    Expect::failing(code, Text::Any)
+    Expect::failing(Some(code), None, Text::Any)
 }
 
 /// The calls end with the status `code` and a text that has `part` in it.
 pub(super) fn ends_saying(code: u64, part: &'static str) -> Expect {
-    Expect::failing(code, Text::Has(part))
+    Expect::failing(Some(code), None, Text::Has(part))
+}
+
+/// The calls end with an exception of the provider.
+pub(super) fn throws(class: &'static str, message: &'static str) -> Expect {
+    Expect::failing(None, Some(class), Text::Is(message))
+}
+
+/// The calls end with an error that has neither a code nor a class, and `part` in its text.
+pub(super) fn says(part: &'static str) -> Expect {
+    Expect::failing(None, None, Text::Has(part))
 }
 
 impl Expect {
@@ -76,11 +89,13 @@ impl Expect {
         }
     }
 
-    fn failing(code: u64, text: Text) -> Self {
+    fn failing(code: Option<u64>, class: Option<&'static str>, text: Text) -> Self {
         let fault = WantedFault {
             code,
+            class,
             text,
             details: Vec::new(),
+            cause: None,
         };
         Self::new(Got::Is(Value::Null), Some(fault))
     }
@@ -95,6 +110,14 @@ impl Expect {
     pub(super) fn details(mut self, details: impl IntoIterator<Item = Value>) -> Self {
         if let Some(fault) = &mut self.fault {
             fault.details = details.into_iter().collect();
+        }
+        self
+    }
+
+    /// The failure has another one as its cause.
+    pub(super) fn caused_by(mut self, class: &'static str, message: &'static str) -> Self {
+        if let Some(fault) = &mut self.fault {
+            fault.cause = Some((class, message));
         }
         self
     }
@@ -193,7 +216,15 @@ impl WantedFault {
             Text::Has(part) => fault.message.contains(part),
             Text::Is(whole) => fault.message == whole,
         };
-        let same = fault.code == Some(self.code) && text && self.details == fault.details;
+        let cause = fault
+            .cause
+            .as_ref()
+            .map(|cause| (cause.class.as_deref().unwrap_or(""), &*cause.message));
+        let same = text
+            && fault.code == self.code
+            && fault.class.as_deref() == self.class
+            && fault.details == self.details
+            && cause == self.cause;
         (!same).then(|| {
             format!(
                 "should fail: {}; failed: {}",
@@ -209,19 +240,31 @@ impl WantedFault {
             Text::Has(part) => format!("a text with {part:?}"),
             Text::Is(whole) => format!("{whole:?}"),
         };
-        outline(Some(self.code), &text, &self.details)
+        let cause = self
+            .cause
+            .map(|(class, message)| format!(", caused by {class}, {message:?}"));
+        outline(self.code, self.class, &text, &self.details) + &cause.unwrap_or_default()
     }
 }
 
 fn describe(fault: &Fault) -> String {
-    outline(fault.code, &format!("{:?}", fault.message), &fault.details)
+    let text = format!("{:?}", fault.message);
+    let cause = fault
+        .cause
+        .as_ref()
+        .map(|cause| format!(", caused by {}", describe(cause)));
+    outline(fault.code, fault.class.as_deref(), &text, &fault.details) + &cause.unwrap_or_default()
 }
 
-fn outline(code: Option<u64>, text: &str, details: &[Value]) -> String {
-    let code = code.map_or_else(|| "no code".to_owned(), |code| format!("code {code}"));
+fn outline(code: Option<u64>, class: Option<&str>, text: &str, details: &[Value]) -> String {
+    let kind = match (code, class) {
+        (Some(code), _) => format!("code {code}"),
+        (None, Some(class)) => class.to_owned(),
+        (None, None) => "no code".to_owned(),
+    };
     match details {
-        [] => format!("{code}, {text}"),
-        _ => format!("{code}, {text}, details {}", Value::Array(details.to_vec())),
+        [] => format!("{kind}, {text}"),
+        _ => format!("{kind}, {text}, details {}", Value::Array(details.to_vec())),
     }
 }
 
@@ -284,6 +327,23 @@ mod tests {
             assert!(differs(&expect, good), "{expect:?}");
         }
         assert!(differs(&ends(3), r#"{"case":"x","got":null,"millis":1}"#));
+    }
+
+    #[test]
+    fn exceptions_have_a_class_and_a_cause() {
+        let line = r#"{"case":"x","got":null,"error":{"class":"a.B","message":"m","cause":{"class":"a.C","message":"n"}},"millis":1}"#;
+        assert!(!differs(&throws("a.B", "m").caused_by("a.C", "n"), line));
+        for expect in [
+            throws("a.B", "m"),
+            throws("a.B", "m").caused_by("a.C", "m"),
+            throws("a.C", "m").caused_by("a.C", "n"),
+            fails(2, "m").caused_by("a.C", "n"),
+            says("m").caused_by("a.C", "n"),
+        ] {
+            assert!(differs(&expect, line), "{expect:?}");
+        }
+        let plain = r#"{"case":"x","got":null,"error":{"message":"it broke"},"millis":1}"#;
+        assert!(!differs(&says("broke"), plain));
     }
 
     #[test]

@@ -17,11 +17,14 @@ pub(super) struct Report {
 /// An error as a consumer describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fault {
-    /// The status code; none for an error that is none of the protocol's.
+    /// The status code, where the framework or the provider gave one.
     pub(super) code: Option<u64>,
+    /// The class, when the error is an exception of the provider.
+    pub(super) class: Option<String>,
     pub(super) message: String,
     /// `{"type": …, "value": …}` each.
     pub(super) details: Vec<Value>,
+    pub(super) cause: Option<Box<Fault>>,
 }
 
 /// What a provider says of itself (`ready`) or of a call that it holds: `held` when it begins, `cut_short` when it was
@@ -40,17 +43,29 @@ impl Report {
         let value: Value = serde_json::from_str(line).ok()?;
         let error = match &value["error"] {
             Value::Null => None,
-            error => Some(Fault {
-                code: error["code"].as_u64(),
-                message: error["message"].as_str()?.to_owned(),
-                details: error["details"].as_array().cloned().unwrap_or_default(),
-            }),
+            error => Some(Fault::read(error)?),
         };
         Some(Self {
             case: text(&value["case"])?,
             got: value["got"].clone(),
             error,
             millis: value["millis"].as_u64()?,
+        })
+    }
+}
+
+impl Fault {
+    fn read(value: &Value) -> Option<Self> {
+        let cause = match &value["cause"] {
+            Value::Null => None,
+            cause => Some(Box::new(Self::read(cause)?)),
+        };
+        Some(Self {
+            code: value["code"].as_u64(),
+            class: text(&value["class"]),
+            message: text(&value["message"])?,
+            details: value["details"].as_array().cloned().unwrap_or_default(),
+            cause,
         })
     }
 }
@@ -85,6 +100,13 @@ mod tests {
         let fault = report.error.expect("the line has an error");
         assert_eq!((fault.code, fault.message.as_str()), (Some(3), "no"));
         assert_eq!(fault.details, [json!({"type": "t", "value": {}})]);
+
+        let line = r#"{"case":"a","got":null,"error":{"class":"x.Y","message":"m","cause":{"class":"x.Z","message":""}},"millis":7}"#;
+        let report = Report::parse(line).expect(line);
+        let fault = report.error.expect("the line has an error");
+        assert_eq!((fault.code, fault.class.as_deref()), (None, Some("x.Y")));
+        let cause = fault.cause.expect("the error has a cause");
+        assert_eq!(cause.class.as_deref(), Some("x.Z"));
 
         let line = r#"{"case":"b","got":["x"],"millis":0}"#;
         let report = Report::parse(line).expect(line);

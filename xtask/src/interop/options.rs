@@ -4,40 +4,89 @@ use std::path::PathBuf;
 
 use crate::{failure::Failure, process};
 
-use super::cases::Case;
+use super::{
+    cases::Case,
+    route::{Party, Protocol, Route},
+};
 
 /// What to run.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Options {
+    pub(super) matrix: Matrix,
     patterns: Vec<String>,
+    protocols: Vec<Protocol>,
     /// Where the traffic of the run is written, if anywhere.
     pub(super) record: Option<PathBuf>,
 }
 
+/// Who is run against whom, in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Matrix {
+    /// Ours and theirs.
+    Against(Party),
+    /// The others among themselves, for comparison.
+    Others,
+}
+
+impl Matrix {
+    pub(super) fn routes(self) -> [Route; 2] {
+        let (one, other) = match self {
+            Self::Against(peer) => (Party::Rust, peer),
+            Self::Others => (Party::Java, Party::Go),
+        };
+        [(one, other), (other, one)].map(|(consumer, provider)| Route { consumer, provider })
+    }
+}
+
 impl Options {
-    /// Reads `go [--case NAME]... [--record FOLDER]`.
+    /// Reads the arguments, as [`usage`] has them.
     pub(super) fn parse(args: &[String]) -> Result<Self, Failure> {
         let mut args = args.iter();
-        match args.next().map(String::as_str) {
-            Some("go") => {}
+        let matrix = match args.next().map(String::as_str) {
+            Some("go") => Matrix::Against(Party::Go),
+            Some("java") => Matrix::Against(Party::Java),
+            Some("others") => Matrix::Others,
             Some(other) => return Err(usage(&format!("there is no peer `{other}`"))),
             None => return Err(usage("a peer is missing")),
-        }
-        let mut options = Self::default();
+        };
+        let mut options = Self {
+            matrix,
+            patterns: Vec::new(),
+            protocols: Vec::new(),
+            record: None,
+        };
         while let Some(name) = args.next() {
-            let value = || format!("{name} needs a value");
+            let mut value = || {
+                args.next()
+                    .ok_or_else(|| usage(&format!("{name} needs a value")))
+            };
             match name.as_str() {
-                "--case" => options
-                    .patterns
-                    .push(args.next().ok_or_else(|| usage(&value()))?.clone()),
-                "--record" => {
-                    let folder = args.next().ok_or_else(|| usage(&value()))?;
-                    options.record = Some(process::root().join(folder));
+                "--case" => options.patterns.push(value()?.clone()),
+                "--protocol" => {
+                    let named = value()?;
+                    let known = Protocol::ALL.into_iter().find(|p| p.to_string() == *named);
+                    options.protocols.push(
+                        known.ok_or_else(|| usage(&format!("there is no protocol `{named}`")))?,
+                    );
                 }
+                "--record" => options.record = Some(process::root().join(value()?)),
                 other => return Err(usage(&format!("there is no option `{other}`"))),
             }
         }
         Ok(options)
+    }
+
+    /// Whether everything is run.
+    pub(super) fn is_whole(&self) -> bool {
+        self.patterns.is_empty() && self.protocols.is_empty()
+    }
+
+    /// The protocols that are meant; all of them unless some were named.
+    pub(super) fn protocols(&self) -> Vec<Protocol> {
+        Protocol::ALL
+            .into_iter()
+            .filter(|protocol| self.protocols.is_empty() || self.protocols.contains(protocol))
+            .collect()
     }
 
     /// The cases that are meant; all of them unless some were named.
@@ -72,7 +121,8 @@ fn matches(pattern: &str, name: &str) -> bool {
 fn usage(problem: &str) -> Failure {
     Failure::new(
         problem,
-        "call it as: cargo xtask interop go [--case NAME|START*]... [--record FOLDER]",
+        "call it as: cargo xtask interop go|java|others [--protocol tri|dubbo] [--case NAME|START*]... \
+         [--record FOLDER], or as: cargo xtask interop docs",
     )
 }
 
@@ -90,9 +140,10 @@ mod tests {
     fn what_cannot_be_understood_is_refused() {
         for (line, problem) in [
             ("", "a peer is missing"),
-            ("java", "no peer `java`"),
+            ("node", "no peer `node`"),
             ("go --fast", "no option `--fast`"),
             ("go --case", "--case needs a value"),
+            ("java --protocol rest", "no protocol `rest`"),
         ] {
             let error = parse(line).expect_err(line);
             assert!(error.contains(problem), "{line}: {error}");
@@ -110,8 +161,21 @@ mod tests {
         };
         assert_eq!(select("go"), Ok(cases::all().len()));
         assert_eq!(select("go --case greet --case echo_all"), Ok(2));
-        assert_eq!(select("go --case health_*"), Ok(6));
+        assert_eq!(select("java --case health_*"), Ok(6));
         let error = select("go --case greets").expect_err("no such case");
         assert!(error.contains("greet_unicode"), "{error}");
+    }
+
+    #[test]
+    fn a_matrix_has_both_directions() {
+        let names = |line: &str| {
+            parse(line)
+                .expect(line)
+                .matrix
+                .routes()
+                .map(|r| r.to_string())
+        };
+        assert_eq!(names("java"), ["Rust→Java", "Java→Rust"]);
+        assert_eq!(names("others"), ["Java→Go", "Go→Java"]);
     }
 }

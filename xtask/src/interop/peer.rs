@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
@@ -15,7 +15,7 @@ use crate::{
     process::{self, Stopwatch},
 };
 
-use super::lines::Notice;
+use super::{build::Program, lines::Notice};
 
 /// A running peer. Dropping it ends its input, and kills it if that does not end it; a peer that runs until its input
 /// ends goes even when this process is killed.
@@ -39,8 +39,9 @@ pub(super) enum Heard {
 
 impl Peer {
     /// Starts `program` with `args`. Its errors go to `log`.
-    pub(super) fn start(program: &Path, args: &[String], log: PathBuf) -> Result<Self, Failure> {
-        let name = format!("{} {}", program.display(), args.join(" "));
+    pub(super) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
+        let args = [&*program.args, args].concat();
+        let name = name(program, &args);
         let cannot = |what: &str, e: std::io::Error| {
             Failure::new(format!("{what}: {e}"), "look at the rights of that path")
         };
@@ -50,8 +51,8 @@ impl Peer {
         }
         let errors = File::create(&log)
             .map_err(|e| cannot(&format!("cannot write {}", log.display()), e))?;
-        let mut child = process::program(program)
-            .args(args)
+        let mut child = process::program(&program.path)
+            .args(&args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -154,6 +155,17 @@ impl Drop for Peer {
     }
 }
 
+/// How a peer is called in messages.
+fn name(program: &Program, args: &[String]) -> String {
+    let line = format!("{} {}", program.path.display(), args.join(" "));
+    match line.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Class paths and lists of cases are long.
+const NAME_CHARS: usize = 300;
 /// How long a peer may take to end with its input.
 const END_LIMIT: Duration = Duration::from_secs(2);
 const LOG_LINES: usize = 10;

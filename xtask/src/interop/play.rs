@@ -15,20 +15,29 @@ use crate::{
 };
 
 use super::{
-    build::Programs,
-    cases::Leg,
+    build::{Program, Programs},
+    expect::Expect,
     lines::{Notice, Report},
     peer::{Heard, Peer},
+    route::{Protocol, Route},
 };
 
 /// Who calls whom.
 #[derive(Debug)]
 pub(super) struct Direction<'a> {
-    pub(super) name: &'static str,
+    pub(super) route: Route,
     pub(super) consumer: &'a Programs,
     pub(super) provider: &'a Programs,
     /// The recording proxy between them, and the folder for its records.
-    pub(super) tap: Option<(&'a Path, &'a Path)>,
+    pub(super) tap: Option<(&'a Program, &'a Path)>,
+}
+
+/// A case over one protocol, which peers know by its label.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) protocol: Protocol,
+    pub(super) label: String,
+    pub(super) expect: &'a Expect,
 }
 
 /// What the peers said.
@@ -41,45 +50,49 @@ pub(super) struct Played {
 }
 
 impl Played {
-    fn was_cut_short(&self, case: &str) -> bool {
+    fn was_cut_short(&self, label: &str) -> bool {
         self.notices
             .iter()
-            .any(|notice| notice.event == "cut_short" && notice.case == case)
+            .any(|notice| notice.event == "cut_short" && notice.case == label)
     }
 }
 
 /// Runs the cases of a direction: those named `shutdown_*` against a provider that is stopped meanwhile, the others
 /// against one that stays.
-pub(super) fn play(direction: &Direction<'_>, cases: &[(&str, &Leg)]) -> Played {
+pub(super) fn play(direction: &Direction<'_>, cases: &[Wanted<'_>]) -> Played {
     let mut played = Played::default();
-    let (shutdown, steady): (Vec<_>, Vec<_>) =
-        cases.iter().partition(|(name, _)| is_shutdown(name));
+    let steady: Vec<_> = cases.iter().filter(|case| !case.is_shutdown()).collect();
     if !steady.is_empty()
         && let Err(failure) = play_steady(direction, &steady, &mut played)
     {
         played.trouble.push(failure.to_string());
     }
-    if !shutdown.is_empty()
-        && let Err(failure) = play_shutdown(direction, &mut played)
-    {
-        played.trouble.push(failure.to_string());
+    for protocol in Protocol::ALL {
+        let wanted = |case: &Wanted<'_>| case.is_shutdown() && case.protocol == protocol;
+        if cases.iter().any(wanted)
+            && let Err(failure) = play_shutdown(direction, protocol, &mut played)
+        {
+            played.trouble.push(failure.to_string());
+        }
     }
     played
 }
 
-fn is_shutdown(case: &str) -> bool {
-    case.starts_with("shutdown_")
+impl Wanted<'_> {
+    fn is_shutdown(&self) -> bool {
+        self.label.contains("/shutdown_")
+    }
 }
 
 fn play_steady(
     direction: &Direction<'_>,
-    cases: &[&(&str, &Leg)],
+    cases: &[&Wanted<'_>],
     played: &mut Played,
 ) -> Result<(), Failure> {
     let stage = Stage::set(direction, "steady")?;
     let provider = stage.provider("provider")?;
-    let names: Vec<_> = cases.iter().map(|(name, _)| *name).collect();
-    let consumer = stage.consumer(&names)?;
+    let labels: Vec<_> = cases.iter().map(|case| &*case.label).collect();
+    let consumer = stage.consumer(&labels)?;
     let watch = Stopwatch::start();
     while hear_report(&consumer, played)? {
         if watch.elapsed() > STEADY_LIMIT {
@@ -92,7 +105,7 @@ fn play_steady(
     loop {
         let waited_for = cases
             .iter()
-            .any(|(name, leg)| leg.expect.awaits_notice() && !played.was_cut_short(name));
+            .any(|case| case.expect.awaits_notice() && !played.was_cut_short(&case.label));
         let limit = if waited_for {
             NOTICE_LIMIT
         } else {
@@ -107,13 +120,18 @@ fn play_steady(
 }
 
 /// Stops the provider while a call is held, and starts another one in its place.
-fn play_shutdown(direction: &Direction<'_>, played: &mut Played) -> Result<(), Failure> {
-    let stage = Stage::set(direction, "shutdown")?;
+fn play_shutdown(
+    direction: &Direction<'_>,
+    protocol: Protocol,
+    played: &mut Played,
+) -> Result<(), Failure> {
+    let stage = Stage::set(direction, &format!("{protocol}-shutdown"))?;
     let provider = stage.provider("first-provider")?;
-    let consumer =
-        stage.consumer(&["shutdown_inflight", "shutdown_after", "shutdown_reconnect"])?;
+    let labels = ["shutdown_inflight", "shutdown_after", "shutdown_reconnect"]
+        .map(|case| protocol.label(case));
+    let consumer = stage.consumer(&labels)?;
     provider.await_notice(CASE_LIMIT, |notice| {
-        notice.event == "held" && notice.case == "shutdown_inflight"
+        notice.event == "held" && notice.case == labels[0]
     })?;
 
     let watch = Stopwatch::start();
@@ -121,7 +139,7 @@ fn play_shutdown(direction: &Direction<'_>, played: &mut Played) -> Result<(), F
     hear_report(&consumer, played)?;
     let status = provider.finish(CASE_LIMIT)?;
     played.reports.push(Report {
-        case: "shutdown_exit".to_owned(),
+        case: protocol.label("shutdown_exit"),
         got: json!(status.code()),
         error: None,
         millis: u64::try_from(watch.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -160,7 +178,13 @@ fn expect_success(consumer: Peer) -> Result<(), Failure> {
 /// Where a provider and a consumer meet.
 struct Stage<'a> {
     direction: &'a Direction<'a>,
-    scene: &'a str,
+    scene: String,
+    meetings: Vec<Meeting>,
+}
+
+/// Where they meet over one protocol.
+struct Meeting {
+    protocol: Protocol,
     provider_port: u16,
     consumer_port: u16,
     /// Records for as long as the stage is there.
@@ -168,28 +192,35 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn set(direction: &'a Direction<'a>, scene: &'a str) -> Result<Self, Failure> {
-        let provider_port = free_port(None)?;
+    fn set(direction: &'a Direction<'a>, scene: &str) -> Result<Self, Failure> {
         let mut stage = Self {
             direction,
-            scene,
-            provider_port,
-            consumer_port: provider_port,
-            _tap: None,
+            scene: scene.to_owned(),
+            meetings: Vec::new(),
         };
-        if let Some((program, folder)) = direction.tap {
-            stage.consumer_port = free_port(Some(provider_port))?;
-            let tap = stage.tap(program, folder)?;
-            return Ok(Self {
-                _tap: Some(tap),
-                ..stage
-            });
+        let mut taken = Vec::new();
+        for protocol in Protocol::ALL {
+            let provider_port = free_port(&taken)?;
+            taken.push(provider_port);
+            let mut meeting = Meeting {
+                protocol,
+                provider_port,
+                consumer_port: provider_port,
+                _tap: None,
+            };
+            if let Some((program, folder)) = direction.tap {
+                meeting.consumer_port = free_port(&taken)?;
+                taken.push(meeting.consumer_port);
+                meeting._tap = Some(stage.tap(program, folder, &meeting)?);
+            }
+            stage.meetings.push(meeting);
         }
         Ok(stage)
     }
 
-    fn tap(&self, program: &Path, folder: &Path) -> Result<Peer, Failure> {
-        let out = folder.join(format!("{}.jsonl", self.slug()));
+    fn tap(&self, program: &Program, folder: &Path, meeting: &Meeting) -> Result<Peer, Failure> {
+        let name = format!("{}-{}", self.slug(), meeting.protocol);
+        let out = folder.join(format!("{name}.jsonl"));
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&out, ""))
             .map_err(|e| {
@@ -199,33 +230,40 @@ impl<'a> Stage<'a> {
                 )
             })?;
         let args = [
-            format!("--listen=127.0.0.1:{}", self.consumer_port),
-            format!("--to=127.0.0.1:{}", self.provider_port),
+            // A Java consumer does not call the loopback address it is given, but one of the machine's own.
+            format!("--listen=0.0.0.0:{}", meeting.consumer_port),
+            format!("--to=127.0.0.1:{}", meeting.provider_port),
+            format!("--protocol={}", meeting.protocol),
             format!("--out={}", out.display()),
             "--until-stdin-ends".to_owned(),
         ];
-        self.start(program, "tap", &args)
+        self.start(program, &format!("tap-{}", meeting.protocol), &args)
     }
 
     fn provider(&self, name: &str) -> Result<Peer, Failure> {
-        let args = [
-            format!("--port={}", self.provider_port),
-            "--until-stdin-ends".to_owned(),
-        ];
+        let mut args: Vec<_> = self
+            .meetings
+            .iter()
+            .map(|meeting| format!("--{}={}", meeting.protocol, meeting.provider_port))
+            .collect();
+        args.push("--until-stdin-ends".to_owned());
         self.start(&self.direction.provider.provider, name, &args)
     }
 
-    fn consumer(&self, cases: &[&str]) -> Result<Peer, Failure> {
-        let args = [
-            format!("--addr=127.0.0.1:{}", self.consumer_port),
-            format!("--cases={}", cases.join(",")),
-        ];
+    fn consumer(&self, labels: &[impl AsRef<str>]) -> Result<Peer, Failure> {
+        let mut args: Vec<_> = self
+            .meetings
+            .iter()
+            .map(|meeting| format!("--{}=127.0.0.1:{}", meeting.protocol, meeting.consumer_port))
+            .collect();
+        let labels: Vec<_> = labels.iter().map(AsRef::as_ref).collect();
+        args.push(format!("--cases={}", labels.join(",")));
         let program = &self.direction.consumer.consumer;
         Peer::start(program, &args, self.log("consumer"))
     }
 
     /// Starts a peer that listens, and waits until it does.
-    fn start(&self, program: &Path, name: &str, args: &[String]) -> Result<Peer, Failure> {
+    fn start(&self, program: &Program, name: &str, args: &[String]) -> Result<Peer, Failure> {
         let peer = Peer::start(program, args, self.log(name))?;
         peer.await_notice(CASE_LIMIT, |notice| notice.event == "ready")?;
         Ok(peer)
@@ -237,13 +275,14 @@ impl<'a> Stage<'a> {
     }
 
     fn slug(&self) -> String {
-        let direction = self.direction.name.to_lowercase().replace('→', "-to-");
-        format!("{direction}-{}", self.scene)
+        let route = self.direction.route.to_string();
+        let route = route.to_lowercase().replace('→', "-to-");
+        format!("{route}-{}", self.scene)
     }
 }
 
 /// A port that nobody uses, below those that the system gives to outgoing connections.
-fn free_port(taken: Option<u16>) -> Result<u16, Failure> {
+fn free_port(taken: &[u16]) -> Result<u16, Failure> {
     let end = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
         .ok()
         .and_then(|range| range.split_whitespace().next()?.parse().ok())
@@ -253,7 +292,7 @@ fn free_port(taken: Option<u16>) -> Result<u16, Failure> {
     let offset = u16::try_from(std::process::id() % u32::from(PORTS)).unwrap_or(0);
     (FIRST_PORT + offset..end)
         .chain(FIRST_PORT..FIRST_PORT + offset)
-        .find(|&port| Some(port) != taken && TcpListener::bind(("0.0.0.0", port)).is_ok())
+        .find(|port| !taken.contains(port) && TcpListener::bind(("0.0.0.0", *port)).is_ok())
         .ok_or_else(|| {
             Failure::new(
                 format!("no port from {FIRST_PORT} to {end} is free"),

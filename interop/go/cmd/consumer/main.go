@@ -123,6 +123,10 @@ func run(c selected, e *env) (r report) {
 	}()
 	got, err := c.run(attach(context.Background(), c.label, nil), e)
 	r.Got = got
+	if _, err := json.Marshal(got); err != nil {
+		// Some answers that a provider should not give are objects that JSON has no form for.
+		r.Got = fmt.Sprintf("%T", got)
+	}
 	if err != nil {
 		r.Error = describe(err)
 	}

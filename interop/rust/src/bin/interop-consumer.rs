@@ -2,17 +2,17 @@
 
 use std::error::Error;
 
-use interop::{Arguments, consumer};
+use interop::{Arguments, consumer::Consumer};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::of_process(&["addr", "cases"])?;
-    let consumer = consumer::Consumer::new(arguments.get("addr").unwrap_or("127.0.0.1:20000"))?;
-    let cases = arguments.get("cases").ok_or(
-        "--cases=NAME,NAME… is missing; `cargo xtask interop go --case ?` lists the names",
+    let arguments = Arguments::of_process(&["tri", "dubbo", "cases"])?;
+    let consumer = Consumer::new(&arguments)?;
+    let labels = arguments.get("cases").ok_or(
+        "--cases=PROTOCOL/NAME,… is missing; `cargo xtask interop go --case ?` lists the names",
     )?;
-    for case in cases.split(',') {
-        consumer.run(case).await?.print();
+    for label in labels.split(',') {
+        consumer.run(label).await?.print();
     }
     Ok(())
 }

@@ -14,8 +14,7 @@ use interop::{
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::of_process(&["port", "until-stdin-ends"])?;
-    let port = arguments.get("port").unwrap_or("20000").parse()?;
+    let arguments = Arguments::of_process(&["tri", "dubbo", "until-stdin-ends"])?;
     if arguments.get("until-stdin-ends").is_some() {
         thread::spawn(|| {
             // However the input ends, its writer is gone.
@@ -25,9 +24,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let grouped = ServiceConfig::new().group("g1").version("1.0.0");
-    let instance = Instance::builder()
+    let mut builder = Instance::builder()
         .application("interop-rust-provider")
-        .protocol("tri", ProtocolConfig::tri().port(port))
         // Calls in flight finish and new ones are refused at once: without a registry nobody needs time to notice
         // that the provider leaves.
         .shutdown(
@@ -37,8 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 .offline_request_window_timeout(Duration::ZERO),
         )
         .provide(GreeterServer::new(Greeter::plain()))
-        .provide_with(GreeterServer::new(Greeter::grouped()), grouped)
-        .build()?;
+        .provide_with(GreeterServer::new(Greeter::grouped()), grouped);
+    if let Some(port) = arguments.get("tri") {
+        builder = builder.protocol("tri", ProtocolConfig::tri().port(port.parse()?));
+    }
+    let instance = builder.build()?;
     instance.start().await?;
     Notice::ready().print();
     instance.serve().await?;

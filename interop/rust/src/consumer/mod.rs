@@ -7,21 +7,21 @@ mod outcome;
 mod shutdown;
 mod streams;
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use dubbo::{Call, Client, Instance, config::ReferenceConfig};
 use tokio::{sync::OnceCell, time::Instant};
 
-use crate::{CASE_KEY, contract::GreeterClient};
+use crate::{Arguments, CASE_KEY, contract::GreeterClient};
 
 use self::outcome::Fault;
 pub use self::outcome::Report;
 
-/// Calls the provider at one address.
+/// Calls the provider, at an address for each protocol.
 #[derive(Debug)]
 pub struct Consumer {
     instance: Instance,
-    address: String,
+    addresses: HashMap<String, String>,
     /// Most cases share one client, and so its connection.
     greeter: OnceCell<GreeterClient>,
 }
@@ -32,32 +32,46 @@ impl Consumer {
     /// # Errors
     ///
     /// What the framework has against its configuration.
-    pub fn new(address: &str) -> Result<Self, dubbo::Error> {
+    pub fn new(arguments: &Arguments) -> Result<Self, dubbo::Error> {
         let instance = Instance::builder()
             .application("interop-rust-consumer")
             .build()?;
         Ok(Self {
             instance,
-            address: address.to_owned(),
+            addresses: ["tri", "dubbo"]
+                .into_iter()
+                .filter_map(|protocol| {
+                    let address = arguments.get(protocol)?;
+                    Some((protocol.to_owned(), address.to_owned()))
+                })
+                .collect(),
             greeter: OnceCell::new(),
         })
     }
 
-    /// Runs a case.
+    /// Runs a case, `PROTOCOL/NAME`.
     ///
     /// # Errors
     ///
-    /// There is no such case.
-    pub async fn run(&self, case: &str) -> Result<Report, String> {
+    /// There is no such case, or no address for its protocol.
+    pub async fn run(&self, label: &str) -> Result<Report, String> {
         let start = Instant::now();
+        let (protocol, case) = label.split_once('/').unwrap_or(("", label));
+        let address = self
+            .addresses
+            .get(protocol)
+            .ok_or_else(|| format!("no address for `{label}`: give --{protocol}=HOST:PORT"))?;
         let target = Target {
             consumer: self,
+            address,
+            protocol,
             case,
+            label,
         };
         let outcome = cases::run(&target)
             .await
-            .ok_or_else(|| format!("no case named `{case}`"))?;
-        Ok(Report::new(case, outcome, start.elapsed()))
+            .ok_or_else(|| format!("no case named `{label}`"))?;
+        Ok(Report::new(label, outcome, start.elapsed()))
     }
 }
 
@@ -65,7 +79,11 @@ impl Consumer {
 #[derive(Debug, Clone, Copy)]
 struct Target<'a> {
     consumer: &'a Consumer,
+    address: &'a str,
+    protocol: &'a str,
     case: &'a str,
+    /// The two with a slash between them.
+    label: &'a str,
 }
 
 impl Target<'_> {
@@ -82,7 +100,7 @@ impl Target<'_> {
         change: impl FnOnce(ReferenceConfig) -> ReferenceConfig,
     ) -> Result<C, Fault> {
         let options = ReferenceConfig::new()
-            .url([format!("tri://{}", self.consumer.address)])
+            .url([format!("{}://{}", self.protocol, self.address)])
             .retries(0)
             .timeout(Duration::from_secs(3));
         Ok(self.consumer.instance.refer_with(change(options)).await?)
@@ -90,6 +108,6 @@ impl Target<'_> {
 
     /// Says which case a call belongs to.
     fn label<'c, O>(&self, call: Call<'c, O>) -> Call<'c, O> {
-        call.attach(CASE_KEY, self.case.to_owned())
+        call.attach(CASE_KEY, self.label.to_owned())
     }
 }

@@ -1,4 +1,7 @@
-//! Building the peers.
+//! Building the peers, each once for each state of its sources: what comes out is kept in CI's cache folder.
+
+mod fingerprint;
+mod java;
 
 use std::{
     env, fs,
@@ -11,29 +14,56 @@ use serde_json::Value;
 
 use crate::{failure::Failure, process};
 
+use super::route::Party;
+
 /// The two programs of a peer.
 #[derive(Debug)]
 pub(super) struct Programs {
-    pub(super) consumer: PathBuf,
-    pub(super) provider: PathBuf,
+    pub(super) consumer: Program,
+    pub(super) provider: Program,
 }
 
-/// The dubbo-go peer. Built once for each state of its sources, and kept in CI's cache folder.
+/// A program and what it is always started with.
+#[derive(Debug, Clone)]
+pub(super) struct Program {
+    pub(super) path: PathBuf,
+    pub(super) args: Vec<String>,
+}
+
+impl From<PathBuf> for Program {
+    fn from(path: PathBuf) -> Self {
+        Self {
+            path,
+            args: Vec::new(),
+        }
+    }
+}
+
+/// Builds a peer.
+pub(super) fn peers(party: Party) -> Result<Programs, Failure> {
+    match party {
+        Party::Go => go_peers(),
+        Party::Java => java::peers(),
+        Party::Rust => rust_peers(),
+    }
+}
+
+/// The dubbo-go peer.
 pub(super) fn go_peers() -> Result<Programs, Failure> {
     let folder = go_build("interop/go", &["consumer", "provider"], "./cmd/...")?;
     Ok(Programs {
-        consumer: folder.join("consumer"),
-        provider: folder.join("provider"),
+        consumer: folder.join("consumer").into(),
+        provider: folder.join("provider").into(),
     })
 }
 
 /// The recording proxy.
-pub(super) fn tap() -> Result<PathBuf, Failure> {
-    Ok(go_build("interop/tap", &["tap"], ".")?.join("tap"))
+pub(super) fn tap() -> Result<Program, Failure> {
+    Ok(go_build("interop/tap", &["tap"], ".")?.join("tap").into())
 }
 
 /// Our own peer.
-pub(super) fn rust_peers() -> Result<Programs, Failure> {
+fn rust_peers() -> Result<Programs, Failure> {
     let artifacts = process::output(
         &mut process::cargo([
             "build",
@@ -60,33 +90,47 @@ pub(super) fn rust_peers() -> Result<Programs, Failure> {
             })
     };
     Ok(Programs {
-        consumer: find("interop-consumer")?,
-        provider: find("interop-provider")?,
+        consumer: find("interop-consumer")?.into(),
+        provider: find("interop-provider")?.into(),
     })
 }
 
 /// Builds `packages` of the module in `module`, and gives the folder of its `programs`.
 fn go_build(module: &str, programs: &[&str], packages: &str) -> Result<PathBuf, Failure> {
-    let version = go_version()?;
+    let version = version_of("go", &["version"], GO_MISSING)?;
+    let flags = env::var("GOFLAGS").unwrap_or_default();
     let sources = process::root().join(module);
+    let id = fingerprint::of(&[&sources], &[&version, &flags])?;
+    kept(module, id, programs, |folder| {
+        process::run_within(
+            process::program("go")
+                .current_dir(&sources)
+                .args(["build", "-trimpath", "-ldflags=-s -w", "-o"])
+                .arg(format!("{}/", folder.display()))
+                .arg(packages),
+            BUILD_LIMIT,
+            "look at what go says above; it needs the Go module proxy the first time",
+        )
+    })
+}
+
+/// The folder of the build `id` of `what`, which has `parts`; built there unless it is kept from an earlier time.
+fn kept(
+    what: &str,
+    id: u64,
+    parts: &[&str],
+    build: impl FnOnce(&Path) -> Result<(), Failure>,
+) -> Result<PathBuf, Failure> {
     let folder = process::ci_cache()
         .join("interop")
-        .join(format!("{:016x}", fingerprint(&sources, &version)?));
-    if programs.iter().all(|name| folder.join(name).is_file()) {
+        .join(format!("{id:016x}"));
+    if parts.iter().all(|name| folder.join(name).exists()) {
         return Ok(folder);
     }
-    println!("interop: building {module}; the first time takes minutes");
+    println!("interop: building {what}; the first time takes minutes");
     // Under a name of its own until it is whole, so that a build that was stopped is not taken for one.
     let unfinished = folder.with_extension(std::process::id().to_string());
-    process::run_within(
-        process::program("go")
-            .current_dir(&sources)
-            .args(["build", "-trimpath", "-ldflags=-s -w", "-o"])
-            .arg(format!("{}/", unfinished.display()))
-            .arg(packages),
-        GO_BUILD_LIMIT,
-        "look at what go says above; it needs the Go module proxy the first time",
-    )?;
+    build(&unfinished)?;
     fs::rename(&unfinished, &folder)
         .or_else(|e| {
             // Another run was faster.
@@ -119,94 +163,26 @@ fn forget_oldest(newest: &Path) {
     }
 }
 
-fn go_version() -> Result<String, Failure> {
-    let missing = |why: String| {
-        Failure::new(
-            format!("the peers of dubbo-go cannot be built: {why}"),
-            "install Go from https://go.dev/dl and put it on PATH",
-        )
-    };
-    let output = Command::new("go")
-        .arg("version")
+/// What `program` says of its version.
+fn version_of(program: &str, args: &[&str], missing: &str) -> Result<String, Failure> {
+    let failure = |why: String| Failure::new(format!("a peer cannot be built: {why}"), missing);
+    let output = Command::new(program)
+        .args(args)
         .output()
-        .map_err(|e| missing(format!("`go` cannot be run ({e})")))?;
+        .map_err(|e| failure(format!("`{program}` cannot be run ({e})")))?;
     if !output.status.success() {
-        return Err(missing(format!(
-            "`go version` ended with {}",
+        return Err(failure(format!(
+            "`{program} {}` ended with {}",
+            args.join(" "),
             output.status
         )));
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// A number that changes with the sources, the compiler and what the environment asks of it.
-fn fingerprint(sources: &Path, version: &str) -> Result<u64, Failure> {
-    let cannot = |path: &Path, e: std::io::Error| {
-        Failure::new(
-            format!("cannot read {}: {e}", path.display()),
-            "restore the file, or look at its rights",
-        )
-    };
-    let mut files = Vec::new();
-    let mut folders = vec![sources.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(|e| cannot(&folder, e))? {
-            let path = entry.map_err(|e| cannot(&folder, e))?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    let mut hash = Fnv::new();
-    hash.add(version.as_bytes());
-    hash.add(env::var("GOFLAGS").unwrap_or_default().as_bytes());
-    for path in &files {
-        let name = path.strip_prefix(sources).unwrap_or(path);
-        hash.add(name.to_string_lossy().as_bytes());
-        hash.add(&fs::read(path).map_err(|e| cannot(path, e))?);
-    }
-    Ok(hash.0)
-}
-
-/// FNV-1a, which unlike the standard library's hasher is the same in every version of it.
-struct Fnv(u64);
-
-impl Fnv {
-    fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    /// Adds `bytes` and where they end.
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&bytes.len().to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
+    let said = [output.stdout, output.stderr].concat();
+    Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
 /// Checkouts with different sources may share the cache.
 const BUILDS_KEPT: usize = 8;
 /// All of dubbo-go and what it imports, on a machine that is busy.
-const GO_BUILD_LIMIT: Duration = Duration::from_mins(30);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fingerprint_knows_where_its_parts_end() {
-        let hash = |parts: &[&str]| {
-            let mut hash = Fnv::new();
-            for part in parts {
-                hash.add(part.as_bytes());
-            }
-            hash.0
-        };
-        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
-        assert_ne!(hash(&["a"]), hash(&["a", ""]));
-        assert_eq!(hash(&["a"]), hash(&["a"]));
-    }
-}
+const BUILD_LIMIT: Duration = Duration::from_mins(30);
+const GO_MISSING: &str = "install Go from https://go.dev/dl and put it on PATH";

@@ -1,0 +1,113 @@
+//! Which service and method is called, attachments, and health.
+
+use serde_json::json;
+
+use super::{Case, case};
+use crate::interop::{
+    expect::{ends, ends_saying, fails, gives, holds},
+    route::{
+        Party::{Go, Java, Rust},
+        from, to,
+    },
+};
+
+pub(super) fn cases() -> Vec<Case> {
+    [routing(), attachments(), health()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn routing() -> Vec<Case> {
+    let stub = "a stub of Dubbo Java has the names of its proto file only";
+    vec![
+        case("unknown_method", ends(12)).without(from(Java), stub),
+        case("unknown_service", ends(12)).without(from(Java), stub),
+        case("method_case_lower", gives("hello dubbo")).without(from(Java), stub),
+        case("method_case_upper", gives("lower dubbo")).without(from(Java), stub),
+        case("method_case_exact", gives("lower dubbo")),
+        case("method_case_wrong", ends(12)).without(from(Java), stub),
+        case("group_version", gives("hello dubbo from g1/1.0.0")),
+        case("group_wrong_version", ends_saying(12, "9.9.9")),
+        case("group_without_version", ends_saying(12, "g1")),
+        case("wrong_version", ends_saying(12, "9.9.9")),
+        case("wrong_group", ends_saying(12, "nogroup")),
+    ]
+}
+
+fn attachments() -> Vec<Case> {
+    // dubbo-go shows the application every request header, its own ones too; our handlers see attachments only.
+    let hidden = &[
+        "accept-encoding",
+        "content-type",
+        "grpc-accept-encoding",
+        "grpc-timeout",
+        "te",
+    ];
+    let map = || {
+        holds(json!({
+            "seen": [
+                "blob-bin: AAH+/w", "interop-case: tri/attachments_map", "multi: a", "multi: b", "userid: 7",
+                "x-mixed-case: v",
+            ],
+            "trailer": ["reply-bin: AAH+/w", "reply-one: 1", "reply-two: 2a", "reply-two: 2b"],
+        }))
+    };
+    let single = || {
+        holds(json!({
+            "seen": ["interop-case: tri/attachments_map", "userid: 7", "x-mixed-case: v"],
+            "trailer": ["reply-one: 1", "reply-two: 2a"],
+        }))
+    };
+    let header = || {
+        holds(json!({
+            "seen": ["multi: a", "multi: b", "userid: 7"],
+            "header": ["reply-header: 1"],
+        }))
+    };
+    let non_ascii =
+        || holds(json!({"seen": ["city: Zürich 中"], "trailer": ["reply-city: Zürich 中"]}));
+    let stream = |name: &str| {
+        case(name, holds(json!([format!("interop-case: tri/{name}")])))
+            .without(from(Java), NO_TRAILERS)
+            .without(to(Java), NO_TRAILERS)
+    };
+    vec![
+        case("attachments_map", map())
+            .also(to(Rust), map().unseen(hidden), "")
+            .also(from(Java), single(), SINGLE)
+            .also(from(Java).to(Rust), single().unseen(hidden), SINGLE),
+        case("attachments_header", header())
+            .also(to(Rust), header().unseen(hidden), "")
+            .without(from(Java), SINGLE),
+        case("attachments_nonascii", non_ascii()),
+        case("attachments_newline", ends_saying(3, "bad"))
+            .peer(
+                from(Go),
+                ends_saying(14, "Bad"),
+                "refused by dubbo-go itself",
+            )
+            .without(from(Java), SINGLE),
+        stream("server_stream_attachments"),
+        stream("client_stream_attachments"),
+        stream("bidi_attachments"),
+    ]
+}
+
+fn health() -> Vec<Case> {
+    vec![
+        case("health_check", gives("SERVING")),
+        case("health_check_service", gives("SERVING")),
+        case("health_check_group", gives("SERVING")),
+        case("health_check_unknown", ends(5)).peer(
+            to(Go),
+            fails(17, "unknown service"),
+            "dubbo-go's own answer loses its code",
+        ),
+        case("health_watch", gives("SERVING")),
+        case("health_watch_unknown", gives("SERVICE_UNKNOWN")),
+    ]
+}
+
+const NO_TRAILERS: &str = "Dubbo Java has no trailers of streams";
+const SINGLE: &str = "attachments of Dubbo Java have one value each";

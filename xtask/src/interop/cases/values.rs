@@ -1,0 +1,44 @@
+//! Values of every kind, sent and received as `java.lang.Object`.
+
+use serde_json::{Value, json};
+
+use super::{Case, case};
+use crate::interop::{
+    expect::gives,
+    route::{Party::Go, from},
+};
+
+pub(super) fn cases() -> Vec<Case> {
+    let reason = "dubbo-go has no such value";
+    vec![
+        case("echo_bool", gives("equal")),
+        case("echo_int", gives("equal")),
+        case("echo_long", gives("equal")),
+        case("echo_double", gives("equal")),
+        case("echo_string", gives("equal")),
+        case("echo_bytes", gives("equal")),
+        case("echo_date", gives("equal")),
+        case("echo_enum", gives("equal")),
+        case("echo_bean", gives("equal")),
+        case("echo_list", gives("equal")),
+        case("echo_list_of_beans", gives("equal")),
+        case("echo_shared", gives("one")),
+        case("echo_map", gives("equal")),
+        case("echo_map_null_key", gives("equal")),
+        case("echo_set", gives("equal")),
+        case("echo_array", gives("equal")),
+        case("echo_array_null", gives("equal")).without(from(Go), reason),
+        case("echo_collection", gives("equal")).without(from(Go), reason),
+        case("echo_big_number", gives("equal")),
+        case("echo_time", gives("equal")),
+        case("echo_uuid", gives("equal")),
+        case(
+            "echo_unknown_class",
+            gives(json!({"number": 7, "text": "t"})),
+        ),
+        case("echo_null", gives(Value::Null)),
+    ]
+    .into_iter()
+    .map(Case::java)
+    .collect()
+}
