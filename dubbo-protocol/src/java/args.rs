@@ -38,7 +38,7 @@ impl<T: Arguments> FromPayload for Args<T> {
     /// Bytes behind the last argument are nobody's.
     fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
         only_hessian::<T>(codec)?;
-        T::read(&mut Reader::Together(Decoder::new(&src)))
+        T::read(&mut Reader::Together(&mut Decoder::new(&src)))
             .map(Self)
             .map_err(|error| CodecError::decode::<T>(codec, error))
     }
@@ -106,7 +106,7 @@ pub trait Arguments: Send + Sync + Sized + 'static {
     fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     #[doc(hidden)]
-    fn read(reader: &mut Reader<'_>) -> Result<Self, String>;
+    fn read(reader: &mut Reader<'_, '_>) -> Result<Self, String>;
 
     #[doc(hidden)]
     fn write(&self, index: usize, encoder: &mut Encoder) -> Result<(), EncodeError>;
@@ -115,12 +115,12 @@ pub trait Arguments: Send + Sync + Sized + 'static {
 /// Where arguments are read from.
 #[doc(hidden)]
 #[derive(Debug)]
-pub enum Reader<'a> {
-    Apart(&'a [Bytes]),
-    Together(Decoder<'a>),
+pub enum Reader<'r, 'a> {
+    Apart(&'r [Bytes]),
+    Together(&'r mut Decoder<'a>),
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn next<T: JavaValue>(&mut self, place: &Place) -> Result<T, String> {
         let read = match self {
             Self::Apart(values) => T::decode(&mut Decoder::new(&values[place.index])),
@@ -161,7 +161,7 @@ macro_rules! tuples {
 
             #[allow(unused_variables, reason = "the empty tuple reads nothing")]
             #[allow(clippy::unused_unit, reason = "the empty tuple is one")]
-            fn read(reader: &mut Reader<'_>) -> Result<Self, String> {
+            fn read(reader: &mut Reader<'_, '_>) -> Result<Self, String> {
                 Ok(($(reader.next::<$name>(&Place { index: $index, count: $count })?,)*))
             }
 
@@ -265,7 +265,9 @@ mod tests {
     fn bytes_behind_the_last_argument_are_nobodys() {
         let bytes = encoded(&["a".into(), 2.into(), Value::list(["b".into()]), Value::Null]);
         assert_eq!(
-            Args::<Three>::decode(Codec::Hessian2, bytes).expect("read").unwrap(),
+            Args::<Three>::decode(Codec::Hessian2, bytes)
+                .expect("read")
+                .unwrap(),
             three()
         );
         let none = Args::<()>::decode(Codec::Hessian2, Bytes::from_static(b"\x01a"));
@@ -375,13 +377,6 @@ mod tests {
 
     #[test]
     fn another_type_of_this_process_is_read_as_if_it_had_come_over_a_wire() {
-        let payload = Payload::typed(Args::wrap(("7".to_owned(), 8_i64)));
-        let read = payload
-            .decode::<Args<(Value, i32)>>()
-            .expect("read")
-            .unwrap();
-        assert_eq!(read, ("7".into(), 8));
-
         #[derive(Debug)]
         struct Proto;
         impl Message for Proto {
@@ -392,6 +387,12 @@ mod tests {
                 })
             }
         }
+        let payload = Payload::typed(Args::wrap(("7".to_owned(), 8_i64)));
+        let read = payload
+            .decode::<Args<(Value, i32)>>()
+            .expect("read")
+            .unwrap();
+        assert_eq!(read, ("7".into(), 8));
         let error = Payload::typed(Proto)
             .decode::<Args<Three>>()
             .expect_err("no hessian");

@@ -19,7 +19,7 @@ pub(super) fn class_name<'a>(name: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let element = element.trim_end();
         return format!("{}{}", "[".repeat(dimensions), element_name(element)).into();
     }
-    if text.starts_with("[") {
+    if text.starts_with('[') {
         let class = text.trim_start_matches('[').starts_with('L');
         if class && (text.contains('/') || !text.ends_with(';')) {
             let ended = text.trim_end_matches(';').replace('/', ".");

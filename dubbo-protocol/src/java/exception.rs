@@ -111,7 +111,10 @@ pub(crate) fn from_throwable(throwable: Throwable) -> Status {
         let number = number.and_then(|number| i32::try_from(number).ok());
         let (code, origin) =
             number.map_or((Code::Unknown, Origin::Remote), rpc_exception::from_number);
-        let text = throwable.message().unwrap_or(throwable.class()).to_owned();
+        let text = throwable
+            .message()
+            .unwrap_or_else(|| throwable.class())
+            .to_owned();
         return Status::new(code, text)
             .with_origin(origin)
             .with_source(throwable);
@@ -434,6 +437,9 @@ mod tests {
 
     #[test]
     fn an_exception_is_found_behind_the_statuses_that_stand_for_it_and_behind_nothing_else() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("mine")]
+        struct Mine(#[source] Throwable);
         let inner = exception(Throwable::new("x.E", "m"));
         let outer = Status::unavailable("no more attempts").with_source(inner);
         assert_eq!(thrown(&outer).map(Throwable::class), Some("x.E"));
@@ -441,10 +447,6 @@ mod tests {
             thrown(&outer.clone().context("twice")).map(Throwable::class),
             Some("x.E")
         );
-
-        #[derive(Debug, thiserror::Error)]
-        #[error("mine")]
-        struct Mine(#[source] Throwable);
         let hidden = Status::business("x").with_source(Mine(Throwable::new("x.Secret", "m")));
         assert!(thrown(&hidden).is_none());
         assert!(thrown(&Status::business("x")).is_none());

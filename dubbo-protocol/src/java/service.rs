@@ -29,11 +29,11 @@ use super::{
 ///     .version("1.0.0")
 ///     .method("sayHello", async |call: Request<(String,)>| {
 ///         let (name,) = call.into_message();
-///         Ok(format!("Hello, {name}").into())
+///         Ok(format!("Hello, {name}"))
 ///     })
 ///     .method(
 ///         MethodSpec::new("greetAll").parameters_as(["java.util.Collection"]),
-///         async |call: Request<(Vec<String>,)>| Ok(call.into_message().0.join(", ").into()),
+///         async |call: Request<(Vec<String>,)>| Ok(call.into_message().0.join(", ")),
 ///     )
 ///     .into();
 /// assert_eq!(service.descriptor().method_names(), ["sayHello", "greetAll"]);
@@ -79,11 +79,11 @@ impl JavaService {
         A: Arguments,
         R: JavaValue,
         F: Fn(Request<A>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Response<R>, Status>> + Send + 'static,
+        Fut: Future<Output = Result<R, Status>> + Send + 'static,
     {
         let method = method.into().typed::<A, R>(CallKind::Unary);
         self.add(method, |builder, index| {
-            builder.unary::<Args<A>, Ret<R>, _, _>(index, handler)
+            builder.unary::<Args<A>, Ret<R>, _, _>(index, move |request| answered(handler(request)))
         })
     }
 
@@ -94,11 +94,13 @@ impl JavaService {
         A: Arguments,
         R: JavaValue,
         F: Fn(Request<A>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Response<Streaming<R>>, Status>> + Send + 'static,
+        Fut: Future<Output = Result<Streaming<R>, Status>> + Send + 'static,
     {
         let method = method.into().typed::<A, R>(CallKind::ServerStream);
         self.add(method, |builder, index| {
-            builder.server_stream::<Args<A>, Ret<R>, _, _>(index, handler)
+            builder.server_stream::<Args<A>, Ret<R>, _, _>(index, move |request| {
+                answered(handler(request))
+            })
         })
     }
 
@@ -108,11 +110,13 @@ impl JavaService {
         T: JavaValue,
         R: JavaValue,
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Response<R>, Status>> + Send + 'static,
+        Fut: Future<Output = Result<R, Status>> + Send + 'static,
     {
         let method = method.into().typed::<(), R>(CallKind::ClientStream);
         self.add(method, |builder, index| {
-            builder.client_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
+            builder.client_stream::<Ret<T>, Ret<R>, _, _>(index, move |request| {
+                answered(handler(request))
+            })
         })
     }
 
@@ -123,11 +127,13 @@ impl JavaService {
         T: JavaValue,
         R: JavaValue,
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Response<Streaming<R>>, Status>> + Send + 'static,
+        Fut: Future<Output = Result<Streaming<R>, Status>> + Send + 'static,
     {
         let method = method.into().typed::<(), R>(CallKind::BidiStream);
         self.add(method, |builder, index| {
-            builder.bidi_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
+            builder.bidi_stream::<Ret<T>, Ret<R>, _, _>(index, move |request| {
+                answered(handler(request))
+            })
         })
     }
 
@@ -169,4 +175,11 @@ impl fmt::Debug for JavaService {
             .field("methods", &self.methods)
             .finish_non_exhaustive()
     }
+}
+
+/// Headers and trailers are not a handler's to give here; the context of the call has a place for them.
+async fn answered<R>(
+    handler: impl Future<Output = Result<R, Status>>,
+) -> Result<Response<R>, Status> {
+    handler.await.map(Response::new)
 }

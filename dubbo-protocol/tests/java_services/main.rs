@@ -1,0 +1,7 @@
+//! Services without an IDL, called within the process: by clients of the same types, of others, and by name.
+
+mod generic;
+mod idl;
+mod recordings;
+mod typed;
+mod users;
