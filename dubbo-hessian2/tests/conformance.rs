@@ -160,9 +160,6 @@ fn lists_and_maps() {
 
 #[test]
 fn objects() {
-    #[derive(Clone, Debug, Hessian, PartialEq)]
-    #[hessian(class = "com.caucho.hessian.test.A0")]
-    struct A0 {}
     let class =
         |name: &str, fields: &str| format!("43 {} {fields}", hex(&to_vec(name).expect("encodes")));
     same(
@@ -170,12 +167,6 @@ fn objects() {
         &format!("{} 60", class("com.caucho.hessian.test.A0", "90")),
     ); // Object_0
 
-    #[derive(Clone, Debug, Hessian, PartialEq)]
-    #[hessian(class = "com.caucho.hessian.test.TestObject")]
-    struct TestObject {
-        #[hessian(rename = "_value")]
-        value: i32,
-    }
     let test_object = class("com.caucho.hessian.test.TestObject", "91 06 5f76616c7565");
     let object = |value: i32| TestObject { value };
     same(object(0), &format!("{test_object} 60 90")); // Object_1
@@ -193,14 +184,6 @@ fn objects() {
     let again: Vec<Shared<TestObject>> = from_slice(&twice).expect("decodes");
     assert_eq!(again[0], again[1]);
 
-    #[derive(Debug, Hessian)]
-    #[hessian(class = "com.caucho.hessian.test.TestCons")]
-    struct TestCons {
-        #[hessian(rename = "_first")]
-        first: String,
-        #[hessian(rename = "_rest")]
-        rest: Option<Shared<TestCons>>,
-    }
     let cons = Shared::cyclic(|this| TestCons {
         first: "a".into(),
         rest: Some(this.clone()),
@@ -256,4 +239,24 @@ fn long_lines(length: usize) -> String {
     }
     text.truncate(length);
     text
+}
+
+#[derive(Clone, Debug, Hessian, PartialEq)]
+#[hessian(class = "com.caucho.hessian.test.A0")]
+struct A0 {}
+
+#[derive(Clone, Debug, Hessian, PartialEq)]
+#[hessian(class = "com.caucho.hessian.test.TestObject")]
+struct TestObject {
+    #[hessian(rename = "_value")]
+    value: i32,
+}
+
+#[derive(Debug, Hessian)]
+#[hessian(class = "com.caucho.hessian.test.TestCons")]
+struct TestCons {
+    #[hessian(rename = "_first")]
+    first: String,
+    #[hessian(rename = "_rest")]
+    rest: Option<Shared<Self>>,
 }

@@ -6,14 +6,17 @@ mod support;
 use std::collections::BTreeMap;
 
 use dubbo_hessian2::{
-    Hessian, Value, from_slice,
+    Value, from_slice,
     java::{
         BigDecimal, BigInteger, Date, Instant, LocalDate, Throwable, Uuid, bean,
         generic::{ClassKey, generalize},
     },
     to_vec,
 };
-use support::golden;
+use support::{
+    golden,
+    user::{Gender, User},
+};
 
 #[test]
 fn an_object_becomes_the_map_that_java_makes_of_it() {
@@ -319,47 +322,4 @@ fn sorted(map: &Value) -> BTreeMap<String, Value> {
     let entry =
         |(key, value): &(Value, Value)| (key.as_str().expect("a string").to_owned(), value.clone());
     entries.iter().map(entry).collect()
-}
-
-#[derive(Clone, Debug, Default, Hessian, PartialEq)]
-#[hessian(class = "org.apache.dubbo.interop.User")]
-struct User {
-    photo: Option<Vec<u8>>,
-    friend: Option<Box<User>>,
-    attrs: Option<BTreeMap<String, Value>>,
-    tags: Option<Vec<String>>,
-    gender: Option<Gender>,
-    birth: Option<Date>,
-    active: bool,
-    rate: f64,
-    score: i64,
-    age: i32,
-    name: Option<String>,
-    id: Option<String>,
-}
-
-impl User {
-    fn sample(id: &str) -> Self {
-        Self {
-            photo: Some(vec![0, 1, 254, 255]),
-            friend: None,
-            attrs: Some([("k".to_owned(), "v".into()), ("n".to_owned(), 7.into())].into()),
-            tags: Some(vec!["a".into(), "b".into()]),
-            gender: Some(Gender::Female),
-            birth: Some(Date::from_millis(1_500_000_000_123)),
-            active: true,
-            rate: 0.5,
-            score: 1 << 40,
-            age: 20,
-            name: Some(format!("user-{id}")),
-            id: Some(id.to_owned()),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Hessian, PartialEq)]
-#[hessian(class = "org.apache.dubbo.interop.Gender")]
-enum Gender {
-    Male,
-    Female,
 }

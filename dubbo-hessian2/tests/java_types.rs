@@ -28,6 +28,26 @@ fn parsed<T: std::str::FromStr<Err: Debug>>(text: &str) -> T {
 
 #[test]
 fn points_in_time() {
+    is(
+        "Instant.before-1970",
+        parsed::<Instant>("1969-12-31T23:59:59.999Z"),
+    );
+    for (name, text) in [
+        ("Instant.min", "-1000000000-01-01T00:00:00Z"),
+        ("Instant.max", "+1000000000-12-31T23:59:59.999999999Z"),
+    ] {
+        let instant: Instant = from_slice(golden::named(name)).expect("decodes");
+        assert_eq!(instant.to_string(), text);
+        is(name, instant);
+    }
+    is(
+        "OffsetDateTime.min",
+        parsed::<OffsetDateTime>("-999999999-01-01T00:00+18:00"),
+    );
+    is(
+        "ZonedDateTime.region-utc",
+        parsed::<ZonedDateTime>("2024-02-29T00:00Z[UTC]"),
+    );
     is("date.1500000000123", Date::from_millis(1_500_000_000_123));
     let millis = Date::from_millis(1_234_567_890_123);
     is("sql.Timestamp", SqlTimestamp(millis));
@@ -57,6 +77,19 @@ fn points_in_time() {
 
 #[test]
 fn calendar_and_clock() {
+    is("LocalDate.min", parsed::<LocalDate>("-999999999-01-01"));
+    is("LocalDate.max", parsed::<LocalDate>("+999999999-12-31"));
+    is("LocalTime.midnight", LocalTime::MIDNIGHT);
+    is("LocalTime.max", parsed::<LocalTime>("23:59:59.999999999"));
+    is(
+        "LocalDateTime.max",
+        parsed::<LocalDateTime>("+999999999-12-31T23:59:59.999999999"),
+    );
+    is("Year.-44", parsed::<Year>("-44"));
+    is("YearMonth.min", parsed::<YearMonth>("-999999999-01"));
+    is("MonthDay.last", parsed::<MonthDay>("--12-31"));
+    let array: Box<[Option<LocalDate>]> = vec![Some(parsed("2024-02-29")), None].into();
+    is("LocalDate[]", array);
     is("LocalDate", parsed::<LocalDate>("2024-02-29"));
     is(
         "LocalDate.same.twice",
@@ -78,6 +111,17 @@ fn calendar_and_clock() {
 
 #[test]
 fn amounts_and_zones() {
+    is("Duration.zero", Duration::default());
+    is("Duration.-0.5s", parsed::<Duration>("PT-0.5S"));
+    is(
+        "Duration.max",
+        Duration::new(i64::MAX, 999_999_999).expect("Java's longest"),
+    );
+    is("Period.negative", parsed::<Period>("P-1Y-31D"));
+    is("Period.zero", Period::default());
+    is("ZoneOffset.UTC", ZoneOffset::UTC);
+    is("ZoneOffset.seconds", parsed::<ZoneOffset>("-01:30:15"));
+    is("ZoneId.offset", parsed::<ZoneId>("UTC+08:00"));
     is("Duration", parsed::<Duration>("PT30.00000001S"));
     is("Period", parsed::<Period>("P1Y2M3D"));
     is("ZoneOffset", parsed::<ZoneOffset>("+08:00"));
@@ -101,6 +145,8 @@ fn numbers() {
         "4294967298",
         "-4294967298",
         "123456789012345678901234567890",
+        "-9223372036854775809",
+        "2147483648",
     ] {
         is(
             &format!("BigInteger.{number}"),
@@ -112,6 +158,8 @@ fn numbers() {
     is("AtomicInteger", AtomicInteger(5));
     is("AtomicLong", AtomicLong(5));
     is("AtomicBoolean", AtomicBoolean(true));
+    is("AtomicBoolean.false", AtomicBoolean(false));
+    is("BigDecimal.1.50", parsed::<BigDecimal>("1.50"));
 }
 
 #[test]
@@ -127,11 +175,9 @@ fn names() {
     is("Class.int[]", ClassName::of::<Box<[i32]>>());
     is("Currency", parsed::<Currency>("USD"));
     is("URI", parsed::<Uri>("http://h/p"));
-    // hessian-lite writes a file as it does a UUID.
-    same(
-        parsed::<File>("/tmp/x"),
-        "43 0c 6a6176612e696f2e46696c65 91 05 76616c7565 60 06 2f746d702f78",
-    );
+    is("Locale.root", parsed::<Locale>(""));
+    is("Locale.script", parsed::<Locale>("zh_TW_#Hant"));
+    is("File", parsed::<File>("/tmp/x"));
 }
 
 #[test]
@@ -154,6 +200,18 @@ fn collections() {
     );
     is("LinkedHashMap", LinkedHashMap(vec![("a".to_owned(), 1)]));
     is("TreeMap", TreeMap([("a".to_owned(), 1)].into()));
+    is(
+        "BitSet.four",
+        [0, 63, 64, 200].into_iter().collect::<BitSet>(),
+    );
+    is("BitSet.empty", BitSet::default());
+    is("EnumSet.empty", EnumSet::<Day>::default());
+    is(
+        "EnumSet.days",
+        [Day::Sunday, Day::Monday]
+            .into_iter()
+            .collect::<EnumSet<_>>(),
+    );
     is("BitSet", [3].into_iter().collect::<BitSet>());
     is(
         "EnumSet",
@@ -247,6 +305,10 @@ fn fields_are_bound_by_name_in_any_order() {
 
 #[test]
 fn generic_calls_send_texts_numbers_and_maps() {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "it reads better where it is called"
+    )]
     fn reads<T: FromHessian + PartialEq + Debug>(value: &Value, wanted: T) {
         assert_eq!(value.to::<T>().expect("decodes"), wanted, "{value:?}");
     }
@@ -402,4 +464,11 @@ fn values_that_java_would_refuse_are_refused() {
 enum Gender {
     Male,
     Female,
+}
+
+#[derive(Clone, Copy, Debug, Eq, dubbo_hessian2::Hessian, Ord, PartialEq, PartialOrd)]
+#[hessian(class = "java.time.DayOfWeek")]
+enum Day {
+    Monday,
+    Sunday,
 }

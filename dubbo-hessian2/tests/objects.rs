@@ -8,11 +8,12 @@ use std::{
 };
 
 use dubbo_hessian2::{
-    CheckMode, ClassPolicy, DecodeOptions, Decoder, FromHessian, Hessian, Value, from_slice,
+    CheckMode, ClassPolicy, DecodeOptions, Decoder, FromHessian, Hessian, Object, Value,
+    from_slice,
     java::{BigDecimal, Date, LocalDate, SqlTimestamp},
     to_vec,
 };
-use support::{bytes, golden, hex, reads, same};
+use support::{bytes, golden, hex, reads, same, user::User};
 
 #[test]
 fn a_java_user_is_read_and_written() {
@@ -72,18 +73,6 @@ fn a_field_that_hides_an_inherited_one_wins() {
     let sub = bytes(
         "430747656e2453756299016f0474616773016d046e616d6502696404666c616705626f786564016e046e616d65604e790178485a0462617365914e95e703737562",
     );
-    #[derive(Debug, Hessian, PartialEq)]
-    #[hessian(class = "Gen$Sub")]
-    struct Sub {
-        o: Option<Value>,
-        tags: Vec<String>,
-        m: BTreeMap<String, Value>,
-        id: i32,
-        flag: Option<bool>,
-        boxed: Option<i32>,
-        n: i64,
-        name: String,
-    }
     let wanted = Sub {
         o: None,
         tags: vec!["x".into()],
@@ -159,16 +148,7 @@ fn a_date_field_takes_a_date_and_a_timestamp() {
 
 #[test]
 fn classes_without_fields_records_and_enums() {
-    #[derive(Debug, Hessian, PartialEq)]
-    #[hessian(class = "org.apache.dubbo.interop.HessianValues$Empty")]
-    struct Empty {}
     same(Empty {}, &hex(golden::named("Empty")));
-    #[derive(Debug, Hessian, PartialEq)]
-    #[hessian(class = "org.apache.dubbo.interop.HessianValues$Pt")]
-    struct Pt {
-        x: i32,
-        y: String,
-    }
     same(
         Pt {
             x: 1,
@@ -176,19 +156,8 @@ fn classes_without_fields_records_and_enums() {
         },
         &hex(golden::named("record")),
     );
-    #[derive(Debug, Hessian, PartialEq)]
-    #[hessian(class = "java.util.concurrent.TimeUnit")]
-    enum TimeUnit {
-        Seconds,
-        Days,
-    }
     same(TimeUnit::Seconds, &hex(golden::named("TimeUnit")));
     let unknown = to_vec(&TimeUnit::Days).expect("encodes");
-    #[derive(Debug, Hessian)]
-    #[hessian(class = "java.util.concurrent.TimeUnit")]
-    enum OldTimeUnit {
-        Seconds,
-    }
     let _ = OldTimeUnit::Seconds;
     let error = from_slice::<OldTimeUnit>(&unknown).expect_err("no such constant");
     assert!(error.to_string().contains("DAYS"), "{error}");
@@ -237,7 +206,7 @@ fn null_and_empty_are_told_apart() {
     same(None::<Vec<u8>>, "4e");
     same(Some(Vec::<u8>::new()), "20");
     same(vec![None, Some(String::new())], "7a 4e 00");
-    reads(HashSet::<String>::new(), "4e");
+    reads(&HashSet::<String>::new(), "4e");
 }
 
 #[test]
@@ -331,7 +300,7 @@ fn a_string_builder_among_the_fields_does_no_harm() {
     let read: T = input.to().expect("decodes");
     assert_eq!(read.after, 7);
     assert_eq!(
-        read.builder.as_object().map(|object| object.class()),
+        read.builder.as_object().map(Object::class),
         Some("java.lang.StringBuilder")
     );
 }
@@ -431,49 +400,6 @@ fn a_strict_policy_reads_java_s_own_classes_and_refuses_others() {
     LocalDate::decode(&mut decoder).expect("hessian-lite's own");
 }
 
-#[derive(Clone, Debug, Default, Hessian, PartialEq)]
-#[hessian(class = "org.apache.dubbo.interop.User")]
-struct User {
-    photo: Option<Vec<u8>>,
-    friend: Option<Box<User>>,
-    attrs: Option<BTreeMap<String, Value>>,
-    tags: Option<Vec<String>>,
-    gender: Option<Gender>,
-    birth: Option<Date>,
-    active: bool,
-    rate: f64,
-    score: i64,
-    age: i32,
-    name: Option<String>,
-    id: Option<String>,
-}
-
-impl User {
-    fn sample(id: &str) -> Self {
-        Self {
-            photo: Some(vec![0, 1, 254, 255]),
-            friend: None,
-            attrs: Some([("k".to_owned(), "v".into()), ("n".to_owned(), 7.into())].into()),
-            tags: Some(vec!["a".into(), "b".into()]),
-            gender: Some(Gender::Female),
-            birth: Some(Date::from_millis(1_500_000_000_123)),
-            active: true,
-            rate: 0.5,
-            score: 1 << 40,
-            age: 20,
-            name: Some(format!("user-{id}")),
-            id: Some(id.to_owned()),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Hessian, PartialEq)]
-#[hessian(class = "org.apache.dubbo.interop.Gender")]
-enum Gender {
-    Male,
-    Female,
-}
-
 #[derive(Debug, Hessian, PartialEq)]
 #[hessian(class = "org.apache.dubbo.interop.Result")]
 struct Outcome<T> {
@@ -487,4 +413,41 @@ struct Outcome<T> {
 enum Color {
     Red,
     Green,
+}
+
+#[derive(Debug, Hessian, PartialEq)]
+#[hessian(class = "Gen$Sub")]
+struct Sub {
+    o: Option<Value>,
+    tags: Vec<String>,
+    m: BTreeMap<String, Value>,
+    id: i32,
+    flag: Option<bool>,
+    boxed: Option<i32>,
+    n: i64,
+    name: String,
+}
+
+#[derive(Debug, Hessian, PartialEq)]
+#[hessian(class = "org.apache.dubbo.interop.HessianValues$Empty")]
+struct Empty {}
+
+#[derive(Debug, Hessian, PartialEq)]
+#[hessian(class = "org.apache.dubbo.interop.HessianValues$Pt")]
+struct Pt {
+    x: i32,
+    y: String,
+}
+
+#[derive(Debug, Hessian, PartialEq)]
+#[hessian(class = "java.util.concurrent.TimeUnit")]
+enum TimeUnit {
+    Seconds,
+    Days,
+}
+
+#[derive(Debug, Hessian)]
+#[hessian(class = "java.util.concurrent.TimeUnit")]
+enum OldTimeUnit {
+    Seconds,
 }

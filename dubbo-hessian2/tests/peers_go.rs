@@ -10,14 +10,14 @@ use support::{bytes, reads, values};
 
 #[test]
 fn typed_and_untyped_lists_of_any_length_are_long() {
-    reads(vec!["a".to_owned()], "56075b737472696e67910161");
-    reads(Vec::<String>::new(), "56075b737472696e6790");
-    reads(vec![1, 2], "56045b696e74929192");
+    reads(&vec!["a".to_owned()], "56075b737472696e67910161");
+    reads(&Vec::<String>::new(), "56075b737472696e6790");
+    reads(&vec![1, 2], "56045b696e74929192");
     reads(
-        vec![vec![1], vec![2]],
+        &vec![vec![1], vec![2]],
         "56055b5b696e749256045b696e74919156045b696e749192",
     );
-    reads(Vec::<Value>::new(), "5890");
+    reads(&Vec::<Value>::new(), "5890");
     let mixed: Vec<Value> = from_slice(&bytes("5892e10161")).expect("decodes");
     assert_eq!(mixed, [Value::Long(1), "a".into()]);
 }
@@ -34,16 +34,16 @@ fn an_int_of_go_is_a_long_that_fits() {
 
 #[test]
 fn maps_dates_and_floats() {
-    reads(BTreeMap::from([("a".to_owned(), 1)]), "480161915a");
-    reads(Date::from_millis(60_000), "4a000000000000ea60");
-    reads(1.1_f32, "5f0000044c");
+    reads(&BTreeMap::from([("a".to_owned(), 1)]), "480161915a");
+    reads(&Date::from_millis(60_000), "4a000000000000ea60");
+    reads(&1.1_f32, "5f0000044c");
     // A nil slice, a nil map and a zero time are null.
-    reads(Vec::<i32>::new(), "4e");
-    reads(Vec::<u8>::new(), "4e");
-    reads(BTreeMap::<String, i32>::new(), "4e");
-    reads(None::<Date>, "4e");
+    reads(&Vec::<i32>::new(), "4e");
+    reads(&Vec::<u8>::new(), "4e");
+    reads(&BTreeMap::<String, i32>::new(), "4e");
+    reads(&None::<Date>, "4e");
     reads(
-        HashSet::from(["a".to_owned()]),
+        &HashSet::from(["a".to_owned()]),
         "71116a6176612e7574696c2e486173685365740161",
     );
 }
@@ -55,7 +55,7 @@ fn objects_are_bound_by_name_and_shared_by_reference() {
         model: "corvette".into(),
     };
     let one = "430b6578616d706c652e4361729205636f6c6f72056d6f64656c600372656408636f727665747465";
-    reads(car.clone(), one);
+    reads(&car.clone(), one);
     let twice = format!("7a{one}5191");
     let cars: Vec<Shared<Car>> = from_slice(&bytes(&twice)).expect("decodes");
     assert_eq!(cars[0], cars[1]);

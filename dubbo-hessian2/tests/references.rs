@@ -93,8 +93,8 @@ fn a_cycle_is_an_error_for_a_type_that_cannot_hold_one() {
     #[derive(Debug, Hessian)]
     #[hessian(class = "org.apache.dubbo.interop.Node")]
     struct Tree {
-        parent: Option<Box<Tree>>,
-        children: Vec<Tree>,
+        parent: Option<Box<Self>>,
+        children: Vec<Self>,
     }
     let error = from_slice::<Tree>(golden::named("Node.cycle")).expect_err("a cycle");
     assert!(error.to_string().contains("Shared<T>"), "{error}");
@@ -151,7 +151,7 @@ fn a_type_that_is_named_again_takes_a_number_again() {
 #[derive(Debug, Hessian)]
 #[hessian(class = "org.apache.dubbo.interop.Node")]
 struct Node {
-    children: Vec<Shared<Node>>,
-    parent: Option<Shared<Node>>,
+    children: Vec<Shared<Self>>,
+    parent: Option<Shared<Self>>,
     name: Option<String>,
 }

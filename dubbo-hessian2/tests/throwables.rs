@@ -25,6 +25,10 @@ fn what_java_threw_is_read_and_written_again_byte_for_byte() {
         "UserException",
         "UserRuntimeException.cause",
         "RuntimeException.suppressed",
+        "RuntimeException.shared-cause",
+        "RuntimeException.two-suppressed",
+        "ArithmeticException",
+        "Error",
         "RpcException",
         "GenericException",
     ] {

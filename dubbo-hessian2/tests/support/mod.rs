@@ -7,6 +7,7 @@
 )]
 
 pub mod golden;
+pub mod user;
 
 use std::fmt::Debug;
 
@@ -57,25 +58,29 @@ pub fn written(values: &[Value]) -> String {
 
 /// `value` is written as `expected` and read from it, as itself and by way of a [`Value`].
 #[track_caller]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it reads better where it is called"
+)]
 pub fn same<T: ToHessian + FromHessian + PartialEq + Debug>(value: T, expected: &str) {
     let expected = hex(&bytes(expected));
     let written = to_vec(&value).expect("encodes");
     assert_eq!(hex(&written), expected, "{value:?} is written");
-    reads(value, &expected);
+    reads(&value, &expected);
 }
 
 /// `value` is read from `hexadecimal`, as itself and by way of a [`Value`].
 #[track_caller]
-pub fn reads<T: ToHessian + FromHessian + PartialEq + Debug>(value: T, hexadecimal: &str) {
+pub fn reads<T: ToHessian + FromHessian + PartialEq + Debug>(value: &T, hexadecimal: &str) {
     let bytes = bytes(hexadecimal);
     let read: T = from_slice(&bytes).unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
-    assert_eq!(read, value, "{hexadecimal} is read");
+    assert_eq!(read, *value, "{hexadecimal} is read");
     let dynamic: Value =
         from_slice(&bytes).unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
     let again: T = dynamic
         .to()
         .unwrap_or_else(|error| panic!("{hexadecimal}: {error}"));
-    assert_eq!(again, value, "{hexadecimal} is read by way of {dynamic:?}");
+    assert_eq!(again, *value, "{hexadecimal} is read by way of {dynamic:?}");
 }
 
 /// A value of unknown shape that is written as it was read.
