@@ -29,11 +29,11 @@ use super::{
 ///     .version("1.0.0")
 ///     .method("sayHello", async |call: Request<(String,)>| {
 ///         let (name,) = call.into_message();
-///         Ok(format!("Hello, {name}"))
+///         Ok(format!("Hello, {name}").into())
 ///     })
 ///     .method(
 ///         MethodSpec::new("greetAll").parameters_as(["java.util.Collection"]),
-///         async |call: Request<(Vec<String>,)>| Ok(call.into_message().0.join(", ")),
+///         async |call: Request<(Vec<String>,)>| Ok(call.into_message().0.join(", ").into()),
 ///     )
 ///     .into();
 /// assert_eq!(service.descriptor().method_names(), ["sayHello", "greetAll"]);
@@ -79,11 +79,11 @@ impl JavaService {
         A: Arguments,
         R: JavaValue,
         F: Fn(Request<A>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R, Status>> + Send + 'static,
+        Fut: Future<Output = Result<Response<R>, Status>> + Send + 'static,
     {
         let method = method.into().typed::<A, R>(CallKind::Unary);
         self.add(method, |builder, index| {
-            builder.unary::<Args<A>, Ret<R>, _, _>(index, move |request| answered(handler(request)))
+            builder.unary::<Args<A>, Ret<R>, _, _>(index, handler)
         })
     }
 
@@ -94,13 +94,11 @@ impl JavaService {
         A: Arguments,
         R: JavaValue,
         F: Fn(Request<A>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Streaming<R>, Status>> + Send + 'static,
+        Fut: Future<Output = Result<Response<Streaming<R>>, Status>> + Send + 'static,
     {
         let method = method.into().typed::<A, R>(CallKind::ServerStream);
         self.add(method, |builder, index| {
-            builder.server_stream::<Args<A>, Ret<R>, _, _>(index, move |request| {
-                answered(handler(request))
-            })
+            builder.server_stream::<Args<A>, Ret<R>, _, _>(index, handler)
         })
     }
 
@@ -110,13 +108,11 @@ impl JavaService {
         T: JavaValue,
         R: JavaValue,
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R, Status>> + Send + 'static,
+        Fut: Future<Output = Result<Response<R>, Status>> + Send + 'static,
     {
         let method = method.into().typed::<(), R>(CallKind::ClientStream);
         self.add(method, |builder, index| {
-            builder.client_stream::<Ret<T>, Ret<R>, _, _>(index, move |request| {
-                answered(handler(request))
-            })
+            builder.client_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
         })
     }
 
@@ -127,13 +123,11 @@ impl JavaService {
         T: JavaValue,
         R: JavaValue,
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Streaming<R>, Status>> + Send + 'static,
+        Fut: Future<Output = Result<Response<Streaming<R>>, Status>> + Send + 'static,
     {
         let method = method.into().typed::<(), R>(CallKind::BidiStream);
         self.add(method, |builder, index| {
-            builder.bidi_stream::<Ret<T>, Ret<R>, _, _>(index, move |request| {
-                answered(handler(request))
-            })
+            builder.bidi_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
         })
     }
 
@@ -175,11 +169,4 @@ impl fmt::Debug for JavaService {
             .field("methods", &self.methods)
             .finish_non_exhaustive()
     }
-}
-
-/// Headers and trailers are not a handler's to give here; the context of the call has a place for them.
-async fn answered<R>(
-    handler: impl Future<Output = Result<R, Status>>,
-) -> Result<Response<R>, Status> {
-    handler.await.map(Response::new)
 }

@@ -7,7 +7,7 @@ use dubbo_core::{
     invoker::Invoker,
     protocol::{Exporter, Protocol as _},
     provider::Service,
-    request::Request,
+    request::{Request, Response},
     service::{ServiceDescriptor, ServiceKey},
     status::Status,
     stream,
@@ -85,26 +85,26 @@ pub(crate) fn service() -> Service {
 fn values(service: JavaService) -> JavaService {
     service
         .method("getUser", async |call: Request<(String,)>| {
-            Ok(User::of(&call.into_message().0))
+            Ok(User::of(&call.into_message().0).into())
         })
         .method("getUsers", async |call: Request<(Vec<String>,)>| {
             let (ids,) = call.into_message();
-            Ok(ids.iter().map(|id| User::of(id)).collect::<Vec<_>>())
+            Ok(ids.iter().map(|id| User::of(id)).collect::<Vec<_>>().into())
         })
         .method("echoUser", async |call: Request<(User,)>| {
-            Ok(call.into_message().0)
+            Ok(call.into_message().0.into())
         })
         .method("echoInt", async |call: Request<(i32,)>| {
-            Ok(call.into_message().0)
+            Ok(call.into_message().0.into())
         })
         .method("echoLocalDate", async |call: Request<(LocalDate,)>| {
-            Ok(call.into_message().0)
+            Ok(call.into_message().0.into())
         })
         .method("echoBigDecimal", async |call: Request<(BigDecimal,)>| {
-            Ok(call.into_message().0)
+            Ok(call.into_message().0.into())
         })
         .method("hello", async |call: Request<(String,)>| {
-            Ok(format!("hello {}", call.into_message().0))
+            Ok(format!("hello {}", call.into_message().0).into())
         })
 }
 
@@ -116,14 +116,14 @@ fn shapes(service: JavaService) -> JavaService {
     service
         .method(
             overload(&["java.lang.String"]),
-            async |call: Request<(String,)>| Ok(format!("S:{}", call.into_message().0)),
+            async |call: Request<(String,)>| Ok(format!("S:{}", call.into_message().0).into()),
         )
         .method(overload(&["int"]), async |call: Request<(i32,)>| {
-            Ok(format!("I:{}", call.into_message().0))
+            Ok(format!("I:{}", call.into_message().0).into())
         })
         .method("overload", async |call: Request<(String, i32)>| {
             let (text, number) = call.into_message();
-            Ok(format!("SI:{text}{number}"))
+            Ok(format!("SI:{text}{number}").into())
         })
         .method("sum", async |call: Request<(Box<[i32]>,)>| {
             Ok(call
@@ -131,22 +131,27 @@ fn shapes(service: JavaService) -> JavaService {
                 .0
                 .iter()
                 .map(|&n| i64::from(n))
-                .sum::<i64>())
+                .sum::<i64>()
+                .into())
         })
-        .method("noArgs", async |_: Request<()>| Ok("no-args".to_owned()))
-        .method("returnNull", async |_: Request<()>| Ok(None::<String>))
-        .method("doVoid", async |_: Request<(String,)>| Ok(()))
+        .method("noArgs", async |_: Request<()>| {
+            Ok("no-args".to_owned().into())
+        })
+        .method("returnNull", async |_: Request<()>| {
+            Ok(None::<String>.into())
+        })
+        .method("doVoid", async |_: Request<(String,)>| Ok(().into()))
         .method("three", async |call: Request<(String, i32, User)>| {
             let (text, number, user) = call.into_message();
-            Ok(format!("{text}|{number}|{}", user.id.unwrap_or_default()))
+            Ok(format!("{text}|{number}|{}", user.id.unwrap_or_default()).into())
         })
         .method("sayAsync", async |call: Request<(String,)>| {
-            Ok(format!("async {}", call.into_message().0))
+            Ok(format!("async {}", call.into_message().0).into())
         })
         .method("attachment", async |call: Request<(String,)>| {
             let value = call.attachments().get(&call.message().0).map(str::to_owned);
             call.context().reply().trailer("seen", "yes");
-            Ok(value)
+            Ok(value.into())
         })
 }
 
@@ -157,16 +162,16 @@ fn failures(service: JavaService) -> JavaService {
                 detail: "d".to_owned(),
                 code: 42,
             };
-            Err::<String, _>(exception_with(&call.into_message().0, &fields))
+            Err::<Response<String>, _>(exception_with(&call.into_message().0, &fields))
         })
         .method("throwRuntime", async |call: Request<(String,)>| {
-            Err::<String, _>(exception(Throwable::runtime(call.into_message().0)))
+            Err::<Response<String>, _>(exception(Throwable::runtime(call.into_message().0)))
         })
         .method("refuse", async |_: Request<()>| {
-            Err::<(), _>(Status::business("no"))
+            Err::<Response<()>, _>(Status::business("no"))
         })
         .method("notFound", async |_: Request<()>| {
-            Err::<(), _>(Status::not_found("no user 7"))
+            Err::<Response<()>, _>(Status::not_found("no user 7"))
         })
 }
 
@@ -174,7 +179,7 @@ fn streams(service: JavaService) -> JavaService {
     service
         .server_stream("count", async |call: Request<(i32,)>| {
             let (to,) = call.into_message();
-            Ok(Streaming::new(stream::iter((1..=to).map(Ok))))
+            Ok(Response::stream(stream::iter((1..=to).map(Ok))))
         })
         .client_stream("total", async |call: Request<Streaming<i32>>| {
             let mut numbers = call.into_message();
@@ -182,7 +187,7 @@ fn streams(service: JavaService) -> JavaService {
             while let Some(number) = numbers.message().await? {
                 total += i64::from(number);
             }
-            Ok(total)
+            Ok(total.into())
         })
         .bidi_stream("double", async |call: Request<Streaming<i32>>| {
             let mut numbers = call.into_message();
@@ -194,7 +199,7 @@ fn streams(service: JavaService) -> JavaService {
                     sent.expect("the test reads to the end");
                 }
             });
-            Ok(doubled)
+            Ok(Response::new(doubled))
         })
 }
 
