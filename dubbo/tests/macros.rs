@@ -79,7 +79,11 @@ impl UserService for Users {
         key: String,
     ) -> Result<HashMap<String, Value>, Status> {
         context.reply().trailer("cost", "7");
-        Ok(HashMap::from([(key, context.method().name().into())]))
+        let value = context.attachments().get(&key).unwrap_or("nothing");
+        Ok(HashMap::from([
+            ("method".to_owned(), context.method().name().into()),
+            (key, value.into()),
+        ]))
     }
 
     async fn fire(&self, text: String) -> Result<(), Status> {
@@ -264,9 +268,11 @@ async fn values_go_both_ways() {
 async fn a_handler_gets_the_call_that_it_serves() {
     let rig = serve(UserServiceServer::new(Users)).await;
     let users: UserServiceClient = rig.client;
-    let called = users.called("k".to_owned()).attach("tenant", "a").await;
-    let called = called.expect("answers");
-    assert_eq!(called.message()["k"], "called".into());
+    let called = users.called("tenant".to_owned()).attach("tenant", "a");
+    let called = called.await.expect("answers");
+    let want = [("method", "called"), ("tenant", "a")];
+    let want = want.map(|(key, value)| (key.to_owned(), value.into()));
+    assert_eq!(*called.message(), HashMap::from(want));
     assert_eq!(called.trailers().get("cost"), Some("7"));
 }
 
