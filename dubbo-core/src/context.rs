@@ -19,6 +19,7 @@ pub struct CallContext {
     peer: Option<Arc<Peer>>,
     deadline: Option<Instant>,
     reply: ReplyContext,
+    attachments: Option<Arc<Attachments>>,
 }
 
 impl CallContext {
@@ -30,7 +31,14 @@ impl CallContext {
             peer: invocation.peer.clone(),
             deadline: invocation.deadline,
             reply: invocation.reply.clone().unwrap_or_default(),
+            attachments: None,
         }
+    }
+
+    /// For [`Request`](crate::request::Request): the context of a handler that takes no request.
+    pub(crate) fn with_attachments(mut self, attachments: Attachments) -> Self {
+        self.attachments = Some(Arc::new(attachments));
+        self
     }
 
     /// The service key that the caller asked for.
@@ -52,6 +60,13 @@ impl CallContext {
     /// [`Call::within`](crate::call::Call::within).
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    /// What the caller sent beside the arguments, for handlers that take a context and no request. A
+    /// [`Request`](crate::request::Request) has its attachments itself, and none are here.
+    pub fn attachments(&self) -> &Attachments {
+        static NONE: Attachments = Attachments::new();
+        self.attachments.as_deref().unwrap_or(&NONE)
     }
 
     /// Where response headers and trailers go.

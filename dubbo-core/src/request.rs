@@ -71,6 +71,16 @@ impl<T> Request<T> {
         (self.message, self.attachments)
     }
 
+    /// For generated code: the message, and the context with the attachments in it.
+    ///
+    /// # Panics
+    ///
+    /// As [`context`](Self::context).
+    pub fn into_message_and_context(self) -> (T, CallContext) {
+        let context = self.context().clone().with_attachments(self.attachments);
+        (self.message, context)
+    }
+
     /// What travels beside the message.
     pub fn attachments(&self) -> &Attachments {
         &self.attachments

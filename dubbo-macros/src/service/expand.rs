@@ -191,9 +191,11 @@ impl Paths {
         let Method { ident, answer, .. } = method;
         let (_, function) = kind(method);
         let (input, output) = self.adapters(method);
-        let context = method.takes_context.then(
-            || code!(let context = ::core::clone::Clone::clone(#core::Request::context(&request));),
-        );
+        let taken = if method.takes_context {
+            code!(let (message, context) = #core::Request::into_message_and_context(request);)
+        } else {
+            code!(let message = #core::Request::into_message(request);)
+        };
         let passed = method.takes_context.then(|| code!(context));
         let arguments = match &method.requests {
             Requests::Stream(..) => vec![code!(message)],
@@ -214,8 +216,7 @@ impl Paths {
                 builder.#function::<#input, #output, _, _>(#index, move |request| {
                     let handler = ::std::sync::Arc::clone(&handler);
                     async move {
-                        #context
-                        let message = #core::Request::into_message(request);
+                        #taken
                         let answer = #interface::#ident(&*handler, #(#arguments),*).await;
                         #answer
                         ::core::result::Result::map(answer, #core::Response::new)
