@@ -57,8 +57,11 @@ impl Heartbeat {
 
 const PAYLOAD: Key<i64> = Key {
     name: "payload",
-    default: || 8 << 20,
+    default: || i64::try_from(DEFAULT_PAYLOAD).unwrap_or(i64::MAX),
 };
+
+/// 8 MiB.
+pub(crate) const DEFAULT_PAYLOAD: usize = 8 << 20;
 
 /// The length of a body is an `i32`.
 const LARGEST: usize = i32::MAX as usize;

@@ -246,20 +246,17 @@ impl Link {
         while let Some(mut batch) =
             std::future::poll_fn(|cx| self.outbox.poll_take(&mut gather, cx)).await
         {
-            for piece in &batch.pieces {
-                let mut written = 0;
-                while written < piece.len() {
-                    let more = io.write(&piece[written..]).await?;
-                    if more == 0 {
-                        return Err(io::Error::from(io::ErrorKind::WriteZero).into());
-                    }
-                    written += more;
-                    self.activity.note();
-                }
+            while !batch.is_written() {
+                let io = &mut io;
+                std::future::poll_fn(|cx| {
+                    self.outbox
+                        .poll_write(&mut batch, std::pin::Pin::new(&mut *io), cx)
+                })
+                .await?;
+                self.activity.note();
             }
             io.flush().await?;
-            let buffer = batch.pieces.pop_front();
-            self.outbox.give_back(batch, buffer);
+            self.outbox.give_back(batch);
         }
         Ok(io.shutdown().await?)
     }

@@ -6,6 +6,8 @@ mod connection;
 mod reply;
 mod routes;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -165,15 +167,19 @@ impl Server {
 
     /// Takes no more connections, and asks those that there are to end.
     async fn drain(self) -> Served {
-        self.shared().catalog.advance(Stage::Draining);
+        self.served.drain();
         self.listening.close().await;
-        self.served.0.connections.close();
-        self.served.0.calls.close();
         self.served
     }
 }
 
 impl Served {
+    fn drain(&self) {
+        self.0.catalog.advance(Stage::Draining);
+        self.0.connections.close();
+        self.0.calls.close();
+    }
+
     /// Waits for the connections to end, and cuts those that are left at `deadline`: how many had calls on them.
     async fn ended(self, deadline: Instant) -> usize {
         let shared = &self.0;

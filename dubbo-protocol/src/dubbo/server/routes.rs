@@ -15,7 +15,7 @@ use dubbo_core::{
 use super::reply::Refusal;
 use crate::dubbo::{
     body::request::Request,
-    parameters::payload_limit,
+    parameters::{DEFAULT_PAYLOAD, payload_limit},
     status::{BAD_REQUEST, SERVICE_ERROR},
 };
 
@@ -35,7 +35,7 @@ pub(super) struct Route {
 pub(super) struct Routes {
     /// By interface, and by path where that is another.
     by_name: BTreeMap<String, Vec<Arc<Route>>>,
-    /// The longest body of a request that any of them takes.
+    /// The longest body of a request that any of them takes, and 0 without any.
     payload: usize,
 }
 
@@ -69,9 +69,12 @@ impl Routes {
         routes
     }
 
-    /// The longest body of a request that any of them takes.
+    /// The longest body of a request that any of them takes. Where there is none it takes a request to say so.
     pub(super) fn payload(&self) -> usize {
-        self.payload
+        match self.payload {
+            0 => DEFAULT_PAYLOAD,
+            payload => payload,
+        }
     }
 
     /// What `request` asks for.

@@ -22,25 +22,25 @@ use crate::dubbo::{
 struct Recorded {
     /// File and case.
     label: String,
-    from_client: bool,
     frame: Frame,
 }
 
 #[test]
 fn every_recorded_frame_is_read_and_written_again() {
     let mut frames = 0;
+    let mut odd = BTreeSet::new();
     for_each_frame(|recorded| {
         let Frame { header, body } = recorded.frame;
         frames += 1;
         if header.request {
             assert_eq!(header.status, 0, "{}", recorded.label);
         }
-        if header.event {
-            let event = Event::read(&body);
-            let odd = ODD_EVENTS.contains(&recorded.label.as_str());
-            assert_eq!(event == Event::Unknown, odd, "{}: {body:?}", recorded.label);
+        if header.event && Event::read(&body) == Event::Unknown {
+            odd.insert(recorded.label);
         }
     });
+    let odd: Vec<_> = odd.iter().map(String::as_str).collect();
+    assert_eq!(odd, ODD_EVENTS);
     assert!(frames > 900, "{frames} frames");
 }
 
@@ -183,11 +183,17 @@ fn frame_of(file: &str, record: &Json) -> Option<Recorded> {
     assert_eq!(written, bytes, "{label}");
     Some(Recorded {
         label,
-        from_client: record["dir"] == "c2s",
         frame,
     })
 }
 
 const ODD_EVENTS: &[&str] = &[];
-const UNREADABLE_REQUESTS: &[&str] = &[];
+/// Made by hand to be so.
+const UNREADABLE_REQUESTS: &[&str] = &[
+    "go/dubbo-probe: bad_descriptor: \"not a descriptor\" is no list of JVM type descriptors, such as \
+     `Ljava/lang/String;[IJ`",
+    "go/dubbo-probe: garbage_body: the protocol version: no value starts with the byte 0x45 (at byte 0)",
+    "java/dubbo-raw: bad hessian: the protocol version: no value starts with the byte 0x45 (at byte 0)",
+    "java/dubbo-raw: empty body: the protocol version: 1 more bytes are needed and 0 are left (at byte 0)",
+];
 const REQUESTS_OF_ANOTHER_FORM: &[&str] = &[];

@@ -16,8 +16,10 @@
 //! # }
 //! ```
 
+mod call;
 mod connection;
 mod frame;
 
+pub use call::{Answer, Call, Said};
 pub use connection::{Connection, Server};
 pub use frame::Frame;
