@@ -18,11 +18,12 @@
 //! * [`Encoder`] and [`Decoder`] write and read the forms of the wire (`docs/spec/hessian2.md`).
 //! * [`Value`] holds anything, shared and cyclic values too, and is written again as Java wrote it.
 //! * [`Shared`] is a handle to one object of a graph.
+//! * [`java`] has Java's own classes: dates, big numbers, exceptions, and the forms of generic calls.
 //! * [`Limits`], [`DecodeOptions`] and [`ClassPolicy`] say what a peer may send.
 //!
 //! # Features
 //!
-//! `derive` (on by default): `#[derive(Hessian)]`.
+//! `derive` (on by default): `#[derive(Hessian)]`. `json`: values of generic calls from and to JSON.
 
 // `#[derive(Hessian)]` names the crate.
 #[cfg(test)]

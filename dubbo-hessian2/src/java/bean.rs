@@ -2,6 +2,14 @@
 //!
 //! Dubbo Java 3.3.6 refuses the descriptor's own class unless its allow list is extended, and dubbo-go 3.3.2 cannot read
 //! the answers to its own calls: `generic=true` is the form that works everywhere.
+//!
+//! ```
+//! use dubbo_hessian2::{Value, java::bean};
+//!
+//! let user = Value::object("com.x.User", [("id", 7.into())]);
+//! assert_eq!(bean::restore(&bean::describe(&user)?)?, user);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::borrow::Cow;
 

@@ -37,6 +37,15 @@ pub enum ClassKey {
 /// What is shared stays shared, and a cycle stays one. A class whose only field is `name` cannot be told from an enum
 /// on the wire and is taken for one.
 ///
+/// ```
+/// use dubbo_hessian2::{Value, java::generic::{ClassKey, generalize}};
+///
+/// let user = Value::object("com.x.User", [("id", 7.into())]);
+/// let map = generalize(&user, ClassKey::Include)?;
+/// assert_eq!(map, Value::map([("class".into(), "com.x.User".into()), ("id".into(), 7.into())]));
+/// # Ok::<(), dubbo_hessian2::EncodeError>(())
+/// ```
+///
 /// # Errors
 ///
 /// When values nest deeper than [`MAX_DEPTH`], or a date does not exist.

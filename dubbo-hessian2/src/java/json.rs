@@ -13,6 +13,15 @@
 //!
 //! Java's gson reads all of these; it writes dates as `Jul 14, 2017, 2:40:00 AM`, which names no zone and is not
 //! imitated. Binary is an array because gson reads no Base64. Null fields are written.
+//!
+//! ```
+//! use dubbo_hessian2::{Value, java::json::{from_json, to_json}};
+//!
+//! let user = Value::object("com.x.User", [("id", 7.into())]);
+//! assert_eq!(to_json(&user)?, r#"{"id":7}"#);
+//! assert_eq!(from_json(r#"{"id":7}"#)?, Value::map([("id".into(), 7.into())]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::{fmt, fmt::Write as _};
 

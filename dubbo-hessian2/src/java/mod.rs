@@ -4,6 +4,15 @@
 //! send: the object (bound by field name, so that dubbo-go's order is as good), the map of a generic call, and, where
 //! the class has one, its text. Constructors check what Java's would refuse, so that a value which exists can be sent.
 //!
+//! ```
+//! use dubbo_hessian2::{from_slice, java::LocalDate, to_vec};
+//!
+//! let day: LocalDate = "2024-02-29".parse()?;
+//! assert_eq!(from_slice::<LocalDate>(&to_vec(&day)?)?, day);
+//! assert!(LocalDate::new(2023, 2, 29).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | family | types |
 //! |---|---|
 //! | points in time | [`Date`], [`Instant`], [`OffsetDateTime`], [`ZonedDateTime`], [`Calendar`], [`SqlDate`], [`SqlTime`], [`SqlTimestamp`] |
@@ -14,7 +23,7 @@
 //! | collections that keep their class | [`LinkedList`], [`LinkedHashSet`], [`TreeSet`], [`LinkedHashMap`], [`TreeMap`], [`EnumSet`], [`BitSet`] |
 //! | exceptions | [`Throwable`], [`StackFrame`] |
 //!
-//! [`generic`] and [`bean`] turn values into the forms of generic calls.
+//! [`generic`] and [`bean`] turn values into the forms of generic calls, and `json` (a feature) into those of gson.
 
 mod atomic;
 pub mod bean;

@@ -16,6 +16,16 @@ use crate::{
 ///
 /// Choose a class that the peer is sure to have: a Java consumer takes the object of a class that it lacks or does not
 /// allow for a broken answer. `java.lang.Throwable` itself is not allowed by default; `java.lang.RuntimeException` is.
+///
+/// ```
+/// use dubbo_hessian2::{Value, from_slice, java::Throwable, to_vec};
+///
+/// let thrown = Throwable::new("com.x.NoSuchUser", "7").with_field("id", 7);
+/// let caught: Throwable = from_slice(&to_vec(&thrown)?)?;
+/// assert_eq!(caught.to_string(), "com.x.NoSuchUser: 7");
+/// assert_eq!(caught.get("id").and_then(Value::as_i64), Some(7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Throwable(Arc<Inner>);
 
