@@ -12,6 +12,7 @@ mod codegen;
 mod cold_check;
 mod external_types;
 mod failure;
+mod fuzz;
 mod graph;
 mod interop;
 mod outside;
@@ -101,6 +102,12 @@ const COMMANDS: &[Command] = &[
         args: "[--enforce]",
         about: "time a `cargo check` that starts from nothing; --enforce fails over budget",
         run: |args| finish(cold_check::run(args)),
+    },
+    Command {
+        name: "fuzz",
+        args: "[target...] [--seconds N]",
+        about: "give every decoder what nobody would send, 60 s a target",
+        run: |args| finish(fuzz::run(args)),
     },
     Command {
         name: "interop",
