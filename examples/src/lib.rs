@@ -9,6 +9,8 @@ pub mod greet {
     dubbo::include_proto!("greet");
 }
 
+pub mod users;
+
 use dubbo::{Request, Response, Status, Streaming, stream};
 use greet::{GreetRequest, GreetResponse, Greeter};
 

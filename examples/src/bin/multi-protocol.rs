@@ -1,0 +1,42 @@
+//! Two services, two protocols, one port, wired by `multi-protocol.yaml`: `cargo run -p examples --bin multi-protocol`.
+
+#![allow(clippy::print_stdout, reason = "an example speaks to its user")]
+
+use std::time::Duration;
+
+use dubbo::Instance;
+use examples::{
+    Polite,
+    greet::{GreetRequest, GreeterClient, GreeterServer},
+    users::{UserServiceClient, UserServiceServer, Users},
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/multi-protocol.yaml");
+    let instance = Instance::load(file)?
+        .provide(GreeterServer::new(Polite))
+        .provide(UserServiceServer::new(Users))
+        .build()?;
+    instance.start().await?;
+    for url in instance.exported() {
+        println!(
+            "{} at {}://{}",
+            url.service_key(),
+            url.protocol(),
+            url.address()
+        );
+    }
+
+    for reference in ["over-triple", "over-dubbo"] {
+        let users: UserServiceClient = instance.refer_as(reference).await?;
+        let ada = users.get_user("ada".to_owned()).await?;
+        println!("{reference}: {}", ada.message().name);
+    }
+    let greeter: GreeterClient = instance.refer().await?;
+    let name = "Dubbo".to_owned();
+    let greeting = greeter.greet(GreetRequest { name }).await?;
+    println!("{}", greeting.message().greeting);
+    instance.shutdown(Duration::from_secs(5)).await;
+    Ok(())
+}
