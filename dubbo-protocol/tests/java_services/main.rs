@@ -1,4 +1,4 @@
-//! Services without an IDL, called within the process: by clients of the same types, of others, and by name.
+//! Services without an IDL, called over each protocol: by clients of the same types, of others, and by name.
 
 mod generic;
 mod idl;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use dubbo_core::{
     call::Stub,
     invoker::Invoker,
-    protocol::{Exporter, Protocol as _},
+    protocol::{Exporter, Protocol},
     provider::Service,
     request::{Request, Response},
     service::{ServiceDescriptor, ServiceKey},
@@ -19,7 +19,7 @@ use dubbo_hessian2::{
     java::{BigDecimal, Date, LocalDate, Throwable},
 };
 use dubbo_protocol::{
-    Injvm,
+    DubboProtocol, Injvm, TripleProtocol,
     java::{GenericClient, JavaService, MethodSpec, exception, exception_with, with_built_ins},
 };
 
@@ -203,31 +203,50 @@ fn streams(service: JavaService) -> JavaService {
         })
 }
 
-/// A service that is exported within the process.
+/// A service that is exported, and a reference to it.
 pub(crate) struct Exported {
+    /// The name of the protocol.
+    pub(crate) over: &'static str,
     pub(crate) invoker: Arc<dyn Invoker>,
     pub(crate) key: ServiceKey,
-    _protocol: Injvm,
+    _protocol: Box<dyn Protocol>,
     _exporter: Box<dyn Exporter>,
 }
 
 impl Exported {
-    /// Exports `service` with what every service answers, and refers to it as `descriptor` has it.
-    pub(crate) async fn new(service: Service) -> Self {
+    /// Exports what `service` makes, with what every service answers, over each protocol.
+    pub(crate) async fn everywhere(service: fn() -> Service) -> Vec<Self> {
+        let mut all = Self::with_streams(service).await;
+        all.push(Self::over("dubbo", Box::new(DubboProtocol::default()), service()).await);
+        all
+    }
+
+    /// The same where there are streams, and messages of an IDL.
+    pub(crate) async fn with_streams(service: fn() -> Service) -> Vec<Self> {
+        vec![
+            Self::over("injvm", Box::new(Injvm::default()), service()).await,
+            Self::over("tri", Box::new(TripleProtocol::default()), service()).await,
+        ]
+    }
+
+    async fn over(over: &'static str, protocol: Box<dyn Protocol>, service: Service) -> Self {
         let service = with_built_ins(service);
-        let protocol = Injvm::default();
         let descriptor = Arc::clone(service.descriptor());
-        let url = Url::new("injvm", "h").with_path(descriptor.interface());
+        let url = Url::new(over, "127.0.0.1")
+            .with_port(0)
+            .with_path(descriptor.interface());
         let invoker = service.into_invoker(url.clone());
         let exporter = protocol
             .export(&url, Arc::clone(&descriptor), invoker)
             .await;
-        let invoker = protocol.refer(&url, descriptor).await;
+        let exporter = exporter.expect("it is free");
+        let invoker = protocol.refer(exporter.url(), descriptor).await;
         Self {
-            key: url.service_key(),
+            over,
             invoker: invoker.expect("a good URL"),
+            key: url.service_key(),
             _protocol: protocol,
-            _exporter: exporter.expect("it is free"),
+            _exporter: exporter,
         }
     }
 
