@@ -154,6 +154,7 @@ fn values_that_are_too_deep_are_refused() {
     }
     assert!(generalize(&value, ClassKey::Omit).is_err());
     assert!(bean::describe(&value).is_err());
+    assert!(bean::describe(&vec![0_u8; 1_000_001].into()).is_err());
 }
 
 #[test]

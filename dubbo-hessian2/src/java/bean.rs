@@ -55,7 +55,9 @@ struct Describer {
 
 impl Describer {
     fn value(&mut self, value: &Value, depth: usize) -> Result<Value, EncodeError> {
-        if depth == MAX_DEPTH || self.left == 0 {
+        // Each byte of an array is described on its own.
+        let cost = value.as_bytes().map_or(1, <[u8]>::len).max(1);
+        if depth == MAX_DEPTH || self.left < cost {
             return Err(EncodeError::custom(
                 "a value that is too deep or too large to be described",
             ));
