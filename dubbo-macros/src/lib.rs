@@ -1,6 +1,6 @@
 //! The macros of the framework.
 //!
-//! Nothing else belongs to what they promise: the code that they write is theirs to change.
+//! What they write calls hidden parts of `dubbo` and `dubbo-hessian2`, and changes with them.
 
 mod code;
 mod derive;

@@ -1,5 +1,8 @@
 //! Mistakes of whoever wrote the item: all of them are told at once, each where it is.
 
+use std::fmt::Display;
+
+use proc_macro2::Span;
 use syn::Error;
 
 /// The mistakes found so far.
@@ -7,12 +10,9 @@ use syn::Error;
 pub(crate) struct Mistakes(Option<Error>);
 
 impl Mistakes {
-    /// Adds one.
-    pub(crate) fn add(&mut self, error: Error) {
-        match &mut self.0 {
-            Some(all) => all.combine(error),
-            None => self.0 = Some(error),
-        }
+    /// Says `text` about what is at `span`.
+    pub(crate) fn tell(&mut self, span: Span, text: impl Display) {
+        self.add(Error::new(span, text));
     }
 
     /// Keeps the mistake of `result`, or gives its value.
@@ -25,6 +25,13 @@ impl Mistakes {
         match self.0 {
             Some(error) => Err(error),
             None => Ok(value),
+        }
+    }
+
+    fn add(&mut self, error: Error) {
+        match &mut self.0 {
+            Some(all) => all.combine(error),
+            None => self.0 = Some(error),
         }
     }
 }

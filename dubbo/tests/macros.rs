@@ -223,9 +223,9 @@ async fn serve<C: Client>(service: impl Into<Service>) -> Rig<C> {
     let url = Url::new("tri", "127.0.0.1")
         .with_port(0)
         .with_path(descriptor.interface());
-    let exported = Arc::clone(service.descriptor());
+    let served = Arc::clone(service.descriptor());
     let exporter = protocol
-        .export(&url, exported, service.into_invoker(url.clone()))
+        .export(&url, served, service.into_invoker(url.clone()))
         .await
         .expect("exported");
     let invoker = protocol

@@ -79,13 +79,13 @@ impl Class {
                 .map(|body| Body::Struct(Box::new(body))),
             Data::Union(data) => {
                 let text = "a union cannot be a class, which has all of its fields";
-                mistakes.add(Error::new(data.union_token.span(), text));
+                mistakes.tell(data.union_token.span(), text);
                 None
             }
         };
         if name.is_none() {
             let text = "a class needs its full name: `#[hessian(class = \"com.example.User\")]`";
-            mistakes.add(Error::new(input.ident.span(), text));
+            mistakes.tell(input.ident.span(), text);
         }
         let parsed = mistakes.or(name.zip(body))?;
         let (name, body) = parsed.expect("invariant: what is not there is a mistake");
@@ -119,7 +119,7 @@ impl Struct {
                 None => {}
                 Some(Role::Inherited) if parsed.inherited.is_some() => {
                     let text = "a class has one superclass; flatten the other one in that";
-                    mistakes.add(Error::new(ident.span(), text));
+                    mistakes.tell(ident.span(), text);
                 }
                 Some(Role::Inherited) => parsed.inherited = Some((ident, ty)),
                 Some(Role::Own(rename, absent)) => {
@@ -158,10 +158,7 @@ impl Role {
                 "flatten" => options::set(&mut flatten, meta, ()),
                 "rename" => options::set(&mut rename, meta, new_name(meta)?),
                 "skip" => options::set(&mut skip, meta, ()),
-                _ => {
-                    let known = ["default", "flatten", "rename", "skip"];
-                    Err(options::unknown(meta, &known))
-                }
+                _ => Err(options::unknown(meta, &FIELD_OPTIONS)),
             }
         })?;
         let text = match (flatten, skip, &rename, &absent) {
@@ -202,7 +199,7 @@ impl Enum {
                 }
                 Some(Constant::Other) if parsed.other.is_some() => {
                     let text = "there is a variant for all other constants before";
-                    mistakes.add(Error::new(ident.span(), text));
+                    mistakes.tell(ident.span(), text);
                 }
                 Some(Constant::Other) => parsed.other = Some(ident),
             }
@@ -298,6 +295,8 @@ fn new_name(meta: &ParseNestedMeta<'_>) -> syn::Result<String> {
 }
 
 const ATTRIBUTE: &str = "hessian";
+
+const FIELD_OPTIONS: [&str; 4] = ["default", "flatten", "rename", "skip"];
 
 const CASES: [(&str, Case); 4] = [
     ("camelCase", Case::Camel),

@@ -61,10 +61,7 @@ impl Method {
                     options::set(&mut returns, meta, returned)
                 }
                 "types" => options::set(&mut types, meta, (meta.path.span(), type_names(meta)?)),
-                _ => {
-                    let known = ["idempotent", "name", "oneway", "returns", "types"];
-                    Err(options::unknown(meta, &known))
-                }
+                _ => Err(options::unknown(meta, &OPTIONS)),
             }
         })?;
         let mut mistakes = Mistakes::default();
@@ -76,9 +73,10 @@ impl Method {
                 mistakes.take(requests.check_types(*span, types));
             }
             if let Some(span) = oneway.filter(|_| !(requests.are_values() && answer.is_nothing())) {
-                let text = "nobody waits for the answer of a one-way method: it takes values and returns \
-                            `Result<(), Status>`";
-                mistakes.add(Error::new(span, text));
+                mistakes.tell(
+                    span,
+                    "nobody waits for the answer of a one-way method: it takes values and returns `Result<(), Status>`",
+                );
             }
         }
         let parsed = mistakes.or(parameters.zip(answer))?;
@@ -128,42 +126,35 @@ fn type_names(meta: &ParseNestedMeta<'_>) -> syn::Result<Vec<String>> {
 
 fn check_form(item: &TraitItemFn, mistakes: &mut Mistakes) {
     let sig = &item.sig;
-    let receiver = sig.receiver();
-    let by_reference = receiver
-        .is_some_and(|receiver| matches!(receiver.kind, ReceiverKind::Reference(_, None, None)));
-    let plain = sig.constness.is_none()
-        && matches!(sig.safety, Safety::Default)
-        && sig.abi.is_none()
-        && sig.variadic.is_none();
-    let generic = !sig.generics.params.is_empty() || sig.generics.where_clause.is_some();
-    let cfg = item.attrs.iter().find(|a| a.path().is_ident("cfg"));
     let name = sig.ident.span();
-    let found = [
-        (sig.asyncness.is_none()).then(|| {
-            let text = "a method of a service is an `async fn`";
-            (sig.fn_token.span(), text)
-        }),
-        (!plain).then_some((name, "a method of a service is a plain `async fn`")),
-        generic.then(|| {
-            let text = "a method of a service is not generic: both sides know its types";
-            (sig.generics.span(), text)
-        }),
-        (!by_reference).then(|| {
-            let text =
-                "a method of a service takes `&self`: one implementation serves all calls at once";
-            (receiver.map_or_else(|| name, Spanned::span), text)
-        }),
-        item.default.as_ref().map(|body| {
-            let text = "a method of a service has no body here; implementations have one";
-            (body.span(), text)
-        }),
-        cfg.map(|cfg| {
-            let text = "both sides have all methods of a service; `cfg` is for the whole trait";
-            (cfg.span(), text)
-        }),
-    ];
-    for (span, text) in found.into_iter().flatten() {
-        mistakes.add(Error::new(span, text));
+    if sig.asyncness.is_none() {
+        mistakes.tell(
+            sig.fn_token.span(),
+            "a method of a service is an `async fn`",
+        );
+    }
+    let plain = sig.constness.is_none() && sig.abi.is_none() && sig.variadic.is_none();
+    if !plain || !matches!(sig.safety, Safety::Default) {
+        mistakes.tell(name, "a method of a service is a plain `async fn`");
+    }
+    if !sig.generics.params.is_empty() || sig.generics.where_clause.is_some() {
+        let text = "a method of a service is not generic: both sides know its types";
+        mistakes.tell(sig.generics.span(), text);
+    }
+    let kind = sig.receiver().map(|receiver| &receiver.kind);
+    if !matches!(kind, Some(ReceiverKind::Reference(_, None, None))) {
+        let span = sig.receiver().map_or_else(|| name, Spanned::span);
+        let text =
+            "a method of a service takes `&self`: one implementation serves all calls at once";
+        mistakes.tell(span, text);
+    }
+    if let Some(body) = &item.default {
+        let text = "a method of a service has no body here; implementations have one";
+        mistakes.tell(body.span(), text);
+    }
+    if let Some(cfg) = item.attrs.iter().find(|a| a.path().is_ident("cfg")) {
+        let text = "both sides have all methods of a service; `cfg` is for the whole trait";
+        mistakes.tell(cfg.span(), text);
     }
 }
 
@@ -182,12 +173,16 @@ fn parameters(sig: &Signature) -> syn::Result<(bool, Requests)> {
             takes_context = true;
             if index > 0 {
                 let text = "the `CallContext` comes first: it is none of the parameters";
-                mistakes.add(Error::new(ty.span(), text));
+                mistakes.tell(ty.span(), text);
             }
         } else if let Some(ident) = mistakes.take(parameter_name(&typed.pat)) {
             mistakes.take(owned(ty));
             values.push((ident, ty.clone()));
         }
+    }
+    if let Some((ident, _)) = values.get(MAX_PARAMETERS) {
+        let text = format!("a method of a service has {MAX_PARAMETERS} parameters at most");
+        mistakes.tell(ident.span(), text);
     }
     let stream = values.iter().find_map(|(ident, ty)| {
         let item = argument_of(ty, "Streaming")?;
@@ -196,17 +191,13 @@ fn parameters(sig: &Signature) -> syn::Result<(bool, Requests)> {
     let requests = match stream {
         Some((ident, item)) if values.len() == 1 => Requests::Stream(ident, item),
         Some((ident, _)) => {
-            let text = "there are no other parameters beside a stream";
-            mistakes.add(Error::new(ident.span(), text));
+            mistakes.tell(
+                ident.span(),
+                "there are no other parameters beside a stream",
+            );
             Requests::Values(values)
         }
-        None => {
-            if let Some((ident, _)) = values.get(MAX_PARAMETERS) {
-                let text = format!("a method of a service has {MAX_PARAMETERS} parameters at most");
-                mistakes.add(Error::new(ident.span(), text));
-            }
-            Requests::Values(values)
-        }
+        None => Requests::Values(values),
     };
     mistakes.or((takes_context, requests))
 }
@@ -300,6 +291,8 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
 }
 
 const ATTRIBUTE: &str = "dubbo";
+
+const OPTIONS: [&str; 5] = ["idempotent", "name", "oneway", "returns", "types"];
 
 /// As many as there are tuples for.
 const MAX_PARAMETERS: usize = 16;

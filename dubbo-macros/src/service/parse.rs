@@ -31,10 +31,7 @@ impl Service {
             "group" => options::set(&mut group, &meta, part_of_key(&meta)?),
             "interface" => options::set(&mut interface, &meta, java::class_name(&meta)?),
             "version" => options::set(&mut version, &meta, part_of_key(&meta)?),
-            _ => {
-                let known = ["crate", "group", "interface", "version"];
-                Err(options::unknown(&meta, &known))
-            }
+            _ => Err(options::unknown(&meta, &OPTIONS)),
         });
         parser.parse2(tokens)?;
         let item = match syn::parse2(item)? {
@@ -48,7 +45,7 @@ impl Service {
         if interface.is_none() {
             let text = "a service needs the full name of its interface: \
                         `interface = \"com.example.UserService\"`";
-            mistakes.add(Error::new(Span::call_site(), text));
+            mistakes.tell(Span::call_site(), text);
         }
         check_form(&item, &mut mistakes);
         let methods = item.items.iter().map(|item| match item {
@@ -85,14 +82,14 @@ fn part_of_key(meta: &ParseNestedMeta<'_>) -> syn::Result<String> {
 fn check_form(item: &ItemTrait, mistakes: &mut Mistakes) {
     if !item.generics.params.is_empty() || item.generics.where_clause.is_some() {
         let text = "a service is not generic: both sides know the types of its methods";
-        mistakes.add(Error::new(item.generics.span(), text));
+        mistakes.tell(item.generics.span(), text);
     }
     if let Some(token) = &item.unsafety {
-        mistakes.add(Error::new(token.span(), "a service is a plain trait"));
+        mistakes.tell(token.span(), "a service is a plain trait");
     }
     if let Some(attribute) = item.attrs.iter().find(|a| a.path().is_ident("cfg")) {
         let text = "write `cfg` above `#[dubbo::service]`: it is for the server and the client too";
-        mistakes.add(Error::new(attribute.span(), text));
+        mistakes.tell(attribute.span(), text);
     }
 }
 
@@ -106,7 +103,9 @@ fn tell_apart(methods: &[Method], mistakes: &mut Mistakes) {
                  `#[dubbo(name = \"...\")]`",
                 method.name
             );
-            mistakes.add(Error::new(method.ident.span(), text));
+            mistakes.tell(method.ident.span(), text);
         }
     }
 }
+
+const OPTIONS: [&str; 4] = ["crate", "group", "interface", "version"];
