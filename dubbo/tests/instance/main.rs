@@ -6,6 +6,7 @@ mod discovery;
 mod drain;
 mod filters;
 mod injvm;
+mod java;
 mod keep_alive;
 mod layers;
 mod lifecycle;
