@@ -75,6 +75,8 @@ pub(crate) fn write_value(
     attachments: Option<&Attachments>,
     dst: &mut BytesMut,
 ) -> Result<(), CodecError> {
+    // With room for the attachments: a long result is not moved for them.
+    dst.reserve(result.encoded_len(Codec::Hessian2).unwrap_or(0) + BESIDE);
     let start = dst.len();
     dst.extend_from_slice(&[of_type(VALUE, attachments)]);
     result.encode(Codec::Hessian2, dst)?;
@@ -137,3 +139,6 @@ const WITH_ATTACHMENTS: i32 = 3;
 
 const INT_ZERO: u8 = 0x90;
 const NULL_VALUE: &[u8] = b"N";
+
+/// What stands around a result, about.
+const BESIDE: usize = 256;

@@ -38,8 +38,8 @@ pub(super) struct Driver {
     wire: Arc<Wire>,
     decoder: FrameDecoder,
     pulse: Option<Pulse>,
-    /// What is being written, and how much of its first piece has been.
-    batch: Option<(Batch, usize)>,
+    /// What is being written.
+    batch: Option<Batch>,
     /// The next batch waits a moment for more calls.
     gather: bool,
     /// Bytes of answers to the peer's own requests since all was last written.
@@ -141,32 +141,23 @@ impl Driver {
     /// Writes what there is. Ready when nothing more is to be written, ever.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            let Some((batch, done)) = &mut self.batch else {
-                match ready!(self.wire.outbox.poll_take(&mut self.gather, cx)) {
-                    Some(batch) => self.batch = Some((batch, 0)),
+            let outbox = &self.wire.outbox;
+            let Some(batch) = &mut self.batch else {
+                match ready!(outbox.poll_take(&mut self.gather, cx)) {
+                    Some(batch) => self.batch = Some(batch),
                     None => return Poll::Ready(Ok(())),
                 }
                 continue;
             };
-            let mut buffer = None;
-            while let Some(piece) = batch.pieces.front() {
-                let written = ready!(Pin::new(&mut self.io).poll_write(cx, &piece[*done..]))?;
-                if written == 0 {
-                    return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-                }
-                self.wire.outbox.note_written(written);
-                *done += written;
-                if *done == piece.len() {
-                    *done = 0;
-                    buffer = batch.pieces.pop_front();
-                }
+            while !batch.is_written() {
+                ready!(outbox.poll_write(batch, Pin::new(&mut self.io), cx))?;
             }
             ready!(Pin::new(&mut self.io).poll_flush(cx))?;
             for id in batch.one_way.drain(..) {
                 self.wire.table.complete(id, Ending::Written);
             }
-            if let Some((batch, _)) = self.batch.take() {
-                self.wire.outbox.give_back(batch, buffer);
+            if let Some(batch) = self.batch.take() {
+                outbox.give_back(batch);
             }
             self.owed = 0;
         }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     attachments::Attachments,
-    payload::Payload,
+    payload::{Codec, Payload},
     service::{MethodDescriptor, MethodRef, ServiceDescriptor, ServiceKey},
     status::Status,
     url::Url,
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::super::{
     body::request,
-    frame::{FrameWriteError, Header},
+    frame::{FrameWriteError, HEADER, Header},
 };
 
 /// What does not change from call to call.
@@ -92,7 +92,8 @@ impl Terms {
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
         .collect();
-        let mut frame = BytesMut::new();
+        let known = call.arguments.encoded_len(Codec::Hessian2).unwrap_or(0);
+        let mut frame = BytesMut::with_capacity(HEADER + head.len() + known + BESIDE);
         Header::request(id, !call.one_way)
             .write(self.limit, &mut frame, |body| {
                 request::write(&head, &call.arguments, &protocol, &call.attachments, body)
@@ -131,3 +132,6 @@ fn version(key: &ServiceKey) -> &str {
 }
 
 const NANOS_PER_MILLI: u128 = 1_000_000;
+
+/// What attachments take, about.
+const BESIDE: usize = 512;

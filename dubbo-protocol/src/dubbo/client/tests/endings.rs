@@ -1,6 +1,7 @@
 //! The ends of calls that got no answer: the table of a connection is empty after each.
 
 use futures_util::future::join_all;
+use tokio::task::unconstrained;
 
 use super::*;
 use crate::endpoint::Link as _;
@@ -143,14 +144,14 @@ async fn a_hundred_thousand_calls_that_time_out_or_cannot_be_written_leave_nothi
     let (invoker, connection, peer) = rig.connected("heartbeat=0").await;
     for _ in 0..9 {
         let calls = (0..ROUND).map(|_| hello_within(&invoker, Duration::from_millis(100)));
-        for reply in join_all(calls).await {
+        for reply in unconstrained(join_all(calls)).await {
             let status = reply.expect_err("nobody reads");
             assert_eq!(status.code(), Code::DeadlineExceeded);
         }
         assert_eq!((connection.table().len(), invoker.in_flight()), (0, 0));
     }
     *rig.connector.refuses.lock() = true;
-    let calls = join_all((0..ROUND).map(|_| hello(&invoker)));
+    let calls = unconstrained(join_all((0..ROUND).map(|_| hello(&invoker))));
     let cut = async {
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(connection.table().len(), ROUND);
