@@ -36,14 +36,16 @@ impl Stream {
     }
 }
 
-/// Calls the same method of what carries the bytes.
+/// Calls the same method of what carries the bytes. One that fails to write may have been told why.
 macro_rules! carrier {
-    ($self:ident, $io:ident => $call:expr) => {
+    ($self:ident.$method:ident($($argument:expr),*)) => {
         match $self.get_mut() {
-            Self::Tcp($io) => $call,
-            Self::Tls($io) => $call,
+            Self::Tcp(io) => Pin::new(io).$method($($argument),*),
+            Self::Tls(io) => Pin::new(&mut **io)
+                .$method($($argument),*)
+                .map_err(|error| tls::last_words(io).unwrap_or(error)),
             #[cfg(test)]
-            Self::Memory($io) => $call,
+            Self::Memory(io) => Pin::new(io).$method($($argument),*),
         }
     };
 }
@@ -72,15 +74,15 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        carrier!(self, io => Pin::new(io).poll_write(cx, buf))
+        carrier!(self.poll_write(cx, buf))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        carrier!(self, io => Pin::new(io).poll_flush(cx))
+        carrier!(self.poll_flush(cx))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        carrier!(self, io => Pin::new(io).poll_shutdown(cx))
+        carrier!(self.poll_shutdown(cx))
     }
 
     fn poll_write_vectored(
@@ -88,7 +90,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        carrier!(self, io => Pin::new(io).poll_write_vectored(cx, bufs))
+        carrier!(self.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {

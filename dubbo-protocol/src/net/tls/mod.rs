@@ -9,9 +9,10 @@ mod files;
 use std::{fmt, io, sync::Arc};
 
 use dubbo_core::{protocol::ProtocolError, tls::TlsFiles};
+use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio_rustls::{
-    TlsAcceptor, TlsConnector,
+    TlsAcceptor, TlsConnector, TlsStream,
     rustls::{
         ClientConfig, ServerConfig,
         crypto::{CryptoProvider, ring},
@@ -145,6 +146,19 @@ impl ClientTls {
             .map(|stream| Stream::Tls(Box::new(stream.into())))
             .map_err(explain::explain_handshake)
     }
+}
+
+/// What a server said before it ended a connection: after a handshake of TLS 1.3 it may still refuse the client's
+/// certificate, and the client, who is writing by then, would learn only that it cannot.
+pub(super) fn last_words(stream: &mut TlsStream<TcpStream>) -> Option<io::Error> {
+    let TlsStream::Client(stream) = stream else {
+        return None;
+    };
+    let (io, session) = stream.get_mut();
+    // tokio would read only after its next look at the socket.
+    session.read_tls(&mut &*SockRef::from(&*io)).ok()?;
+    let error = session.process_new_packets().err()?;
+    Some(explain(io::Error::new(io::ErrorKind::InvalidData, error)))
 }
 
 /// Says nothing of the keys in it.

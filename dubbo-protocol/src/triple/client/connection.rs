@@ -276,7 +276,7 @@ async fn handshake(
 
     let hung_up = || {
         let hint = if is_secure {
-            ""
+            "; if it demands a certificate, see `dubbo.tls_config.tls-cert-file`"
         } else {
             "; if it demands TLS, set `dubbo.tls_config.ca-cert-file`"
         };
