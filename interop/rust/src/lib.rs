@@ -1,4 +1,5 @@
-//! Our own peer of the interop matrix: it serves and calls the contract in `proto/dubbo/interop/v1/interop.proto`.
+//! Our own peer of the interop matrix: it serves and calls the contract in `proto/dubbo/interop/v1/interop.proto`, and
+//! the one without protobuf, [`user`].
 //!
 //! `cargo xtask interop` runs its two programs against the peers of other implementations and judges what they print;
 //! `interop/README.md` describes the lines.
@@ -12,7 +13,9 @@
 mod arguments;
 pub mod consumer;
 mod headers;
+mod held;
 pub mod provider;
+pub mod user;
 
 /// The contract's messages, its server and its client.
 pub mod contract {
@@ -29,6 +32,7 @@ pub mod health {
 }
 
 pub use arguments::Arguments;
+pub use held::Notice;
 
 /// The attachment that names the case a call belongs to.
 pub const CASE_KEY: &str = "interop-case";

@@ -2,11 +2,10 @@
 
 use std::{future, time::Duration};
 
-use dubbo::{Attachments, Code, Request, Response, Status, Streaming};
+use dubbo::{Code, Request, Response, Status, Streaming};
 use futures_util::{Stream, stream};
 use pbjson_types::Empty;
-use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::{
     CASE_KEY,
@@ -15,7 +14,9 @@ use crate::{
         BigPayloadResponse, EchoMessage, FailDetail, FailRequest, GreetRequest, GreetResponse,
         PingMessage, SleepRequest, SleepResponse, fail_request,
     },
-    headers, pattern,
+    headers,
+    held::{Held, case_of},
+    pattern,
 };
 
 /// Implements the service.
@@ -59,7 +60,7 @@ impl contract::Greeter for Greeter {
         &self,
         request: Request<GreetRequest>,
     ) -> Result<Response<Streaming<GreetResponse>>, Status> {
-        let held = Held::new(&request, "GreetServerStream");
+        let held = Held::new(request.attachments(), "GreetServerStream");
         let case = case_of(request.attachments());
         let items = greetings(request.into_message(), held);
         Ok(Response::stream(items).trailer(CASE_KEY, case))
@@ -69,7 +70,7 @@ impl contract::Greeter for Greeter {
         &self,
         request: Request<Streaming<GreetRequest>>,
     ) -> Result<Response<GreetResponse>, Status> {
-        let held = Held::new(&request, "GreetClientStream");
+        let held = Held::new(request.attachments(), "GreetClientStream");
         let case = case_of(request.attachments());
         let mut requests = request.into_message();
         let mut names = Vec::new();
@@ -92,7 +93,7 @@ impl contract::Greeter for Greeter {
         &self,
         request: Request<Streaming<GreetRequest>>,
     ) -> Result<Response<Streaming<GreetResponse>>, Status> {
-        let held = Held::new(&request, "GreetBidi");
+        let held = Held::new(request.attachments(), "GreetBidi");
         let case = case_of(request.attachments());
         let items = answers(request.into_message(), held);
         Ok(Response::stream(items).trailer(CASE_KEY, case))
@@ -122,7 +123,7 @@ impl contract::Greeter for Greeter {
             fail_request::Kind::Plain => Err(Status::business(&asked.message)),
             fail_request::Kind::Panic => panic!("{}", asked.message),
             fail_request::Kind::Context => {
-                let _held = Held::new(&request, "Fail");
+                let _held = Held::new(request.attachments(), "Fail");
                 future::pending().await
             }
         }
@@ -132,7 +133,7 @@ impl contract::Greeter for Greeter {
         &self,
         request: Request<SleepRequest>,
     ) -> Result<Response<SleepResponse>, Status> {
-        let held = Held::new(&request, "Sleep");
+        let held = Held::new(request.attachments(), "Sleep");
         let slept_millis = request.message().millis;
         sleep(millis(slept_millis)).await;
         held.done();
@@ -230,86 +231,6 @@ fn as_asked(code: i32) -> Status {
         Code::from_number(code.unsigned_abs()),
         "stream failed as asked",
     )
-}
-
-/// What the provider tells the runner.
-#[derive(Debug)]
-pub struct Notice {
-    event: &'static str,
-    case: String,
-    method: &'static str,
-    age: Duration,
-}
-
-impl Notice {
-    /// It can be called now.
-    pub fn ready() -> Self {
-        Self {
-            event: "ready",
-            case: String::new(),
-            method: "",
-            age: Duration::ZERO,
-        }
-    }
-
-    /// Prints it as a line.
-    pub fn print(&self) {
-        let line = json!({
-            "event": self.event,
-            "case": self.case,
-            "method": self.method,
-            "millis": u64::try_from(self.age.as_millis()).unwrap_or(u64::MAX),
-        });
-        println!("{line}");
-    }
-}
-
-/// A call that waits. Unless it is [`done`](Self::done), its end is noticed as cut short: a handler whose call is
-/// cancelled or out of time is dropped where it stands.
-#[derive(Debug)]
-struct Held {
-    case: String,
-    method: &'static str,
-    start: Instant,
-    done: bool,
-}
-
-impl Held {
-    fn new<T>(request: &Request<T>, method: &'static str) -> Self {
-        let held = Self {
-            case: case_of(request.attachments()),
-            method,
-            start: Instant::now(),
-            done: false,
-        };
-        held.notice("held").print();
-        held
-    }
-
-    fn done(mut self) {
-        self.done = true;
-    }
-
-    fn notice(&self, event: &'static str) -> Notice {
-        Notice {
-            event,
-            case: self.case.clone(),
-            method: self.method,
-            age: self.start.elapsed(),
-        }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if !self.done {
-            self.notice("cut_short").print();
-        }
-    }
-}
-
-fn case_of(attachments: &Attachments) -> String {
-    attachments.get(CASE_KEY).unwrap_or_default().to_owned()
 }
 
 fn millis(count: i64) -> Duration {

@@ -7,9 +7,10 @@ use dubbo::{
     config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
 };
 use interop::{
-    Arguments,
+    Arguments, Notice,
     contract::GreeterServer,
-    provider::{Greeter, Notice},
+    provider::Greeter,
+    user::{UserServiceServer, UserStreamServiceServer, UserStreams, Users},
 };
 
 #[tokio::main]
@@ -23,21 +24,35 @@ async fn main() -> Result<(), Box<dyn Error>> {
         });
     }
 
-    let grouped = ServiceConfig::new().group("g1").version("1.0.0");
+    let grouped = || ServiceConfig::new().group("g1").version("1.0.0");
+    // Calls in flight finish and new ones are refused at once: without a registry nobody needs time to notice that the
+    // provider leaves.
+    let shutdown = ShutdownConfig::new()
+        .step_timeout(Duration::ZERO)
+        .consumer_update_wait_time(Duration::ZERO)
+        .offline_request_window_timeout(Duration::ZERO);
     let mut builder = Instance::builder()
         .application("interop-rust-provider")
-        // Calls in flight finish and new ones are refused at once: without a registry nobody needs time to notice
-        // that the provider leaves.
-        .shutdown(
-            ShutdownConfig::new()
-                .step_timeout(Duration::ZERO)
-                .consumer_update_wait_time(Duration::ZERO)
-                .offline_request_window_timeout(Duration::ZERO),
-        )
-        .provide(GreeterServer::new(Greeter::plain()))
-        .provide_with(GreeterServer::new(Greeter::grouped()), grouped);
+        .shutdown(shutdown)
+        .provide(UserServiceServer::new(Users::plain()))
+        .provide_with(UserServiceServer::new(Users::grouped()), grouped());
     if let Some(port) = arguments.get("tri") {
-        builder = builder.protocol("tri", ProtocolConfig::tri().port(port.parse()?));
+        let triple = |options: ServiceConfig| options.protocol_ids(["tri"]);
+        builder = builder
+            .protocol("tri", ProtocolConfig::tri().port(port.parse()?))
+            .provide_with(
+                UserStreamServiceServer::new(UserStreams),
+                triple(ServiceConfig::new()),
+            )
+            .provide_with(
+                GreeterServer::new(Greeter::plain()),
+                triple(ServiceConfig::new()),
+            )
+            .provide_with(GreeterServer::new(Greeter::grouped()), triple(grouped()));
+    }
+    if let Some(port) = arguments.get("dubbo") {
+        let dubbo = ProtocolConfig::new().name("dubbo").port(port.parse()?);
+        builder = builder.protocol("dubbo", dubbo);
     }
     let instance = builder.build()?;
     instance.start().await?;

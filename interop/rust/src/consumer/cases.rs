@@ -106,9 +106,12 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "health_watch" => streams::watch_once(target, GREETER).await.into(),
         "health_watch_unknown" => streams::watch_once(target, "no.such.Service").await.into(),
 
+        "shutdown_inflight" if target.protocol == "tri" => {
+            shutdown::in_flight_watched(target).await.into()
+        }
         "shutdown_inflight" => shutdown::in_flight(target).await.into(),
-        "shutdown_after" => shutdown::greet_until(target, Result::is_err).await.into(),
-        "shutdown_reconnect" => shutdown::greet_until(target, Result::is_ok).await.into(),
+        "shutdown_after" => shutdown::call_until(target, Result::is_err).await.into(),
+        "shutdown_reconnect" => shutdown::call_until(target, Result::is_ok).await.into(),
 
         other => {
             let (code, details) = match other.strip_prefix("fail_details_") {
@@ -154,5 +157,5 @@ fn soon() -> tokio::time::Instant {
 
 /// The service's full name.
 pub(super) const GREETER: &str = "dubbo.interop.v1.Greeter";
-const HASTY: Duration = Duration::from_millis(300);
+pub(super) const HASTY: Duration = Duration::from_millis(300);
 pub(super) const PATIENT: Duration = Duration::from_secs(10);

@@ -2,17 +2,26 @@
 
 mod calls;
 mod cases;
+mod generic;
+mod life;
 mod messages;
 mod outcome;
 mod shutdown;
 mod streams;
+mod user;
+mod user_cases;
+mod values;
 
 use std::{collections::HashMap, time::Duration};
 
-use dubbo::{Call, Client, Instance, config::ReferenceConfig};
+use dubbo::{Call, Client, Instance, config::ReferenceConfig, java::GenericClient};
 use tokio::{sync::OnceCell, time::Instant};
 
-use crate::{Arguments, CASE_KEY, contract::GreeterClient};
+use crate::{
+    Arguments, CASE_KEY,
+    contract::GreeterClient,
+    user::{USER_SERVICE, UserServiceClient},
+};
 
 use self::outcome::Fault;
 pub use self::outcome::Report;
@@ -24,6 +33,7 @@ pub struct Consumer {
     addresses: HashMap<String, String>,
     /// Most cases share one client, and so its connection.
     greeter: OnceCell<GreeterClient>,
+    users: HashMap<String, OnceCell<UserServiceClient>>,
 }
 
 impl Consumer {
@@ -46,6 +56,9 @@ impl Consumer {
                 })
                 .collect(),
             greeter: OnceCell::new(),
+            users: ["tri", "dubbo"]
+                .map(|p| (p.to_owned(), OnceCell::new()))
+                .into(),
         })
     }
 
@@ -68,9 +81,11 @@ impl Consumer {
             case,
             label,
         };
-        let outcome = cases::run(&target)
-            .await
-            .ok_or_else(|| format!("no case named `{label}`"))?;
+        let outcome = match cases::run(&target).await {
+            Some(outcome) => Some(outcome),
+            None => user_cases::run(&target).await,
+        };
+        let outcome = outcome.ok_or_else(|| format!("no case named `{label}`"))?;
         Ok(Report::new(label, outcome, start.elapsed()))
     }
 }
@@ -94,16 +109,31 @@ impl Target<'_> {
             .await
     }
 
+    async fn user(&self) -> Result<&UserServiceClient, Fault> {
+        self.consumer.users[self.protocol]
+            .get_or_try_init(|| self.refer(|options| options))
+            .await
+    }
+
+    async fn generic(&self) -> Result<GenericClient, Fault> {
+        let instance = &self.consumer.instance;
+        Ok(instance.generic_with(USER_SERVICE, self.options()).await?)
+    }
+
     /// A client whose options differ from the usual ones.
     async fn refer<C: Client>(
         &self,
         change: impl FnOnce(ReferenceConfig) -> ReferenceConfig,
     ) -> Result<C, Fault> {
-        let options = ReferenceConfig::new()
+        let options = change(self.options());
+        Ok(self.consumer.instance.refer_with(options).await?)
+    }
+
+    fn options(&self) -> ReferenceConfig {
+        ReferenceConfig::new()
             .url([format!("{}://{}", self.protocol, self.address)])
             .retries(0)
-            .timeout(Duration::from_secs(3));
-        Ok(self.consumer.instance.refer_with(change(options)).await?)
+            .timeout(Duration::from_secs(3))
     }
 
     /// Says which case a call belongs to.

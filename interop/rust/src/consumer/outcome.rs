@@ -1,8 +1,8 @@
 //! What a case came to, and how it is printed.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use dubbo::Status;
+use dubbo::{Status, hessian2::java::Throwable, java};
 use prost::Message as _;
 use serde_json::{Value, json};
 
@@ -15,12 +15,14 @@ pub(super) struct Outcome {
     pub(super) fault: Option<Fault>,
 }
 
-/// An error, with a code if it is one of the protocol's.
+/// An error: with a code if it is the framework's or a status, with a class if it is an exception of the provider.
 #[derive(Debug)]
 pub(super) struct Fault {
     code: Option<u32>,
+    class: Option<String>,
     message: String,
     details: Vec<Value>,
+    cause: Option<Box<Fault>>,
 }
 
 /// The line of a case.
@@ -43,11 +45,28 @@ impl<T: Into<Value>> From<Result<T, Fault>> for Outcome {
 }
 
 impl Fault {
+    /// One that is none of a call.
+    pub(super) fn local(error: impl fmt::Display) -> Self {
+        Self {
+            code: None,
+            class: None,
+            message: error.to_string(),
+            details: Vec::new(),
+            cause: None,
+        }
+    }
+
     /// The error as JSON.
     pub(super) fn to_json(&self) -> Value {
         let mut json = json!({"message": self.message});
         if let Some(code) = self.code {
             json["code"] = code.into();
+        }
+        if let Some(class) = &self.class {
+            json["class"] = class.as_str().into();
+        }
+        if let Some(cause) = &self.cause {
+            json["cause"] = cause.to_json();
         }
         if !self.details.is_empty() {
             json["details"] = self.details.clone().into();
@@ -58,6 +77,11 @@ impl Fault {
 
 impl From<Status> for Fault {
     fn from(status: Status) -> Self {
+        if let Some(thrown) = java::thrown(&status)
+            && thrown.class() != "org.apache.dubbo.rpc.RpcException"
+        {
+            return thrown.into();
+        }
         let details = status.details().iter().map(|detail| {
             let name = detail.type_url.rsplit('/').next().unwrap_or_default();
             let value = match FailDetail::decode(detail.value.clone()) {
@@ -68,19 +92,29 @@ impl From<Status> for Fault {
         });
         Self {
             code: Some(status.code().number()),
+            class: None,
             details: details.collect(),
             message: status.message().to_owned(),
+            cause: None,
+        }
+    }
+}
+
+impl From<&Throwable> for Fault {
+    fn from(thrown: &Throwable) -> Self {
+        Self {
+            code: None,
+            class: Some(thrown.class().to_owned()),
+            message: thrown.message().unwrap_or_default().to_owned(),
+            details: Vec::new(),
+            cause: thrown.cause().map(|cause| Box::new(cause.into())),
         }
     }
 }
 
 impl From<dubbo::Error> for Fault {
     fn from(error: dubbo::Error) -> Self {
-        Self {
-            code: None,
-            message: error.to_string(),
-            details: Vec::new(),
-        }
+        Self::local(error)
     }
 }
 

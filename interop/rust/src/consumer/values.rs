@@ -1,0 +1,473 @@
+//! Values of every kind, sent and received: as `java.lang.Object`, and as the types of parameters and results.
+
+use dubbo::{
+    Call, Response,
+    hessian2::{
+        Shared, ToHessian, Value as Any,
+        java::{
+            BigDecimal, BigInteger, Date, Duration, Instant, LocalDate, LocalDateTime, LocalTime,
+            Uuid, ZoneId, ZoneOffset, ZonedDateTime,
+        },
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::{Target, outcome::Fault, user};
+use crate::{
+    pattern,
+    user::{Gender, Node, User, UserServiceClient},
+};
+
+/// Runs the case of `target`, if it is one of values.
+pub(super) async fn run(target: &Target<'_>) -> Option<Result<Value, Fault>> {
+    let values = match values(target.case) {
+        Some(values) => values,
+        None => {
+            return match target.case {
+                "echo_null" => Some(null(target).await),
+                "echo_shared" => Some(shared(target).await),
+                "echo_unknown_class" => Some(unknown_class(target).await),
+                "user_scalars" => Some(scalars(target).await),
+                "user_boxed" => Some(boxed(target).await),
+                "user_times" => Some(times(target).await),
+                "user_collections" => Some(collections(target).await),
+                "user_arrays" => Some(arrays(target).await),
+                _ => None,
+            };
+        }
+    };
+    let values = match values {
+        Ok(values) => values,
+        Err(fault) => return Some(Err(fault)),
+    };
+    let mut comparison = Comparison::new(target);
+    for value in values {
+        comparison.of(value, |c, v| c.echo(v)).await;
+    }
+    Some(comparison.outcome())
+}
+
+/// What a case sends, and wants to have back.
+fn values(case: &str) -> Option<Result<Vec<Any>, Fault>> {
+    let ints = |list: &[i32]| list.iter().copied().map(Any::from).collect();
+    let longs = |list: &[i64]| list.iter().copied().map(Any::from).collect();
+    let doubles = |list: &[f64]| list.iter().copied().map(Any::from).collect();
+    Some(Ok(match case {
+        "echo_bool" => vec![true.into(), false.into()],
+        "echo_int" => ints(&[
+            0,
+            1,
+            -1,
+            -16,
+            -17,
+            47,
+            48,
+            -2048,
+            -2049,
+            2047,
+            2048,
+            -262_144,
+            -262_145,
+            262_143,
+            262_144,
+            i32::MIN,
+            i32::MAX,
+        ]),
+        "echo_long" => longs(&[
+            0,
+            -8,
+            -9,
+            15,
+            16,
+            -2048,
+            -2049,
+            2047,
+            2048,
+            -262_144,
+            -262_145,
+            262_143,
+            262_144,
+            -2_147_483_648,
+            2_147_483_647,
+            2_147_483_648,
+            i64::MIN,
+            i64::MAX,
+        ]),
+        "echo_double" => doubles(&[
+            0.0,
+            1.0,
+            -1.0,
+            127.0,
+            128.0,
+            -128.0,
+            -129.0,
+            32_767.0,
+            32_768.0,
+            -32_768.0,
+            0.001,
+            12.25,
+            -0.5,
+            std::f64::consts::PI,
+            1e300,
+            5e-324,
+            f64::MAX,
+            f64::NAN,
+            f64::INFINITY,
+        ]),
+        "echo_string" => [
+            String::new(),
+            "x".repeat(31),
+            "x".repeat(32),
+            "x".repeat(1023),
+            "x".repeat(1024),
+            "é 中文 \0 end".to_owned(),
+            "a😀b".to_owned(),
+            "0123456789".repeat(7000),
+            "x".repeat(32_767) + "😀",
+            "é中😀".repeat(17_500),
+        ]
+        .map(Any::from)
+        .into(),
+        "echo_bytes" => [0, 15, 16, 1023, 1024, 70_000]
+            .map(|len| bytes(&pattern(len)))
+            .into(),
+        "echo_date" => [
+            0,
+            894_621_060_000,
+            894_621_091_001,
+            -60_000,
+            1_500_000_000_123,
+        ]
+        .map(Any::Date)
+        .into(),
+        "echo_enum" => return Some(all(&[&Gender::Male, &Gender::Female])),
+        "echo_bean" => return Some(all(&[&User::sample("o")])),
+        "echo_list" => vec![
+            Any::list([]),
+            Any::list([
+                1.into(),
+                2_i64.into(),
+                "s".into(),
+                Any::Null,
+                true.into(),
+                1.5.into(),
+                bytes(&[1]),
+            ]),
+            Any::list([Any::list([1.into()]), Any::list([])]),
+            Any::list([1, 2, 3, 4, 5, 6, 7, 8].map(Any::from)),
+        ],
+        "echo_list_of_beans" => {
+            return Some(all(&[&vec![User::sample("A"), User::sample("B")]]));
+        }
+        "echo_map" => vec![
+            Any::map([]),
+            Any::map([("a".into(), 1.into())]),
+            Any::map([
+                ("a".into(), 1.into()),
+                (2.into(), "b".into()),
+                (true.into(), "c".into()),
+            ]),
+        ],
+        "echo_map_null_key" => vec![Any::map([(Any::Null, "x".into())])],
+        "echo_set" => vec![Any::typed_list(
+            "java.util.HashSet",
+            ["x".into(), "y".into()],
+        )],
+        "echo_array" => vec![
+            Any::typed_list("[int", [1.into(), (-2).into(), 300_000.into()]),
+            Any::typed_list("[long", [1_i64.into(), (1_i64 << 40).into()]),
+            Any::typed_list("[double", [1.5.into(), 2.0.into()]),
+            Any::typed_list("[boolean", [true.into(), false.into()]),
+            Any::typed_list("[string", ["a".into(), "b".into()]),
+        ],
+        "echo_array_null" => vec![Any::typed_list("[string", ["a".into(), Any::Null])],
+        "echo_collection" => vec![
+            Any::typed_list("java.util.LinkedList", ["a".into(), "b".into()]),
+            Any::typed_map("java.util.TreeMap", [("a".into(), 1.into())]),
+        ],
+        "echo_big_number" => return Some(big_numbers()),
+        "echo_time" => return Some(java_times()),
+        "echo_uuid" => return Some(uuid().and_then(|uuid| all(&[&uuid]))),
+        _ => return None,
+    }))
+}
+
+async fn null(target: &Target<'_>) -> Result<Value, Fault> {
+    let back = target.label(target.user().await?.echo(Any::Null)).await?;
+    Ok(if back.message().is_null() {
+        Value::Null
+    } else {
+        format!("{:?}", back.message()).into()
+    })
+}
+
+/// A bean that is there twice.
+async fn shared(target: &Target<'_>) -> Result<Value, Fault> {
+    let user = Any::of(&User::sample("A")).map_err(Fault::local)?;
+    let back = target
+        .label(target.user().await?.echo(Any::list([user.clone(), user])))
+        .await?;
+    Ok(match back.message().as_list() {
+        Some([Any::Object(one), Any::Object(other)]) if std::sync::Arc::ptr_eq(one, other) => {
+            "one".into()
+        }
+        other => format!("{other:?}").into(),
+    })
+}
+
+async fn unknown_class(target: &Target<'_>) -> Result<Value, Fault> {
+    let fields = [("number", Any::from(7)), ("text", Any::from("t"))];
+    let sent = Any::object("org.apache.dubbo.interop.OnlyRust", fields);
+    let back = target
+        .label(target.user().await?.echo(sent.clone()))
+        .await?
+        .into_message();
+    Ok(match back.as_object() {
+        Some(object) if back == sent => json!({
+            "number": object.get("number").and_then(Any::as_i64),
+            "text": object.get("text").and_then(Any::as_str),
+        }),
+        _ => format!("{back:?}").into(),
+    })
+}
+
+/// A parent and two children that know it, one of them twice.
+pub(super) async fn graph(target: &Target<'_>) -> Result<Value, Fault> {
+    let node = |name: &str, parent: Option<&Shared<Node>>, children| Node {
+        name: name.to_owned(),
+        parent: parent.cloned(),
+        children,
+    };
+    let root = Shared::cyclic(|root| {
+        let one = Shared::new(node("one", Some(root), None));
+        let two = Shared::new(node("two", Some(root), None));
+        node("root", None, Some(vec![one.clone(), two, one]))
+    });
+    user::echo(target, root, |c, v| c.echo_node(v)).await
+}
+
+async fn scalars(target: &Target<'_>) -> Result<Value, Fault> {
+    let mut c = Comparison::new(target);
+    for v in [true, false] {
+        c.of(v, |c, v| c.echo_bool(v)).await;
+    }
+    for v in [0, i8::MIN, i8::MAX] {
+        c.of(v, |c, v| c.echo_byte(v)).await;
+    }
+    for v in [0, i16::MIN, i16::MAX] {
+        c.of(v, |c, v| c.echo_short(v)).await;
+    }
+    for v in ['a', '中'] {
+        c.of(v, |c, v| c.echo_char(v)).await;
+    }
+    for v in [0, i32::MIN, i32::MAX] {
+        c.of(v, |c, v| c.echo_int(v)).await;
+    }
+    for v in [0, i64::MIN, i64::MAX] {
+        c.of(v, |c, v| c.echo_long(v)).await;
+    }
+    for v in [0.0, 1.1, -3.5, f32::MAX] {
+        c.of(v, |c, v| c.echo_float(v)).await;
+    }
+    for v in [0.0, 1.1, 1e300] {
+        c.of(v, |c, v| c.echo_double(v)).await;
+    }
+    c.outcome()
+}
+
+async fn boxed(target: &Target<'_>) -> Result<Value, Fault> {
+    let mut c = Comparison::new(target);
+    for v in [None, Some(5)] {
+        c.of(v, |c, v| c.echo_integer(v)).await;
+    }
+    for v in [None, Some(5)] {
+        c.of(v, |c, v| c.echo_boxed_long(v)).await;
+    }
+    for v in [None, Some(""), Some("中文é")] {
+        c.of(v.map(str::to_owned), |c, v| c.echo_string(v)).await;
+    }
+    for v in [None, Some(vec![]), Some(vec![1, 2])] {
+        c.of(v, |c, v| c.echo_bytes(v)).await;
+    }
+    for v in [None, Some(Date::from_millis(894_621_091_001))] {
+        c.of(v, |c, v| c.echo_date(v)).await;
+    }
+    for v in [None, Some(Gender::Male)] {
+        c.of(v, |c, v| c.echo_enum(v)).await;
+    }
+    c.outcome()
+}
+
+async fn times(target: &Target<'_>) -> Result<Value, Fault> {
+    let mut c = Comparison::new(target);
+    c.of(local_date()?, |c, v| c.echo_local_date(v)).await;
+    c.of(local_time()?, |c, v| c.echo_local_time(v)).await;
+    c.of(local_date_time()?, |c, v| c.echo_local_date_time(v))
+        .await;
+    c.of(instant()?, |c, v| c.echo_instant(v)).await;
+    c.of(duration()?, |c, v| c.echo_duration(v)).await;
+    c.of(zoned()?, |c, v| c.echo_zoned_date_time(v)).await;
+    c.of(uuid()?, |c, v| c.echo_uuid(v)).await;
+    c.outcome()
+}
+
+async fn collections(target: &Target<'_>) -> Result<Value, Fault> {
+    let mut c = Comparison::new(target);
+    let user = Any::of(&User::sample("l")).map_err(Fault::local)?;
+    let mixed = vec![
+        1.into(),
+        2_i64.into(),
+        "s".into(),
+        Any::Null,
+        true.into(),
+        1.5.into(),
+        user,
+    ];
+    c.of(mixed, |c, v| c.echo_list(v)).await;
+    c.of(vec!["a".to_owned(), "b".to_owned()], |c, v| {
+        c.echo_string_list(v)
+    })
+    .await;
+    let map = Any::map([("a".into(), 1.into()), (2.into(), "b".into())]);
+    c.of(map, |c, v| c.echo_map(v)).await;
+    c.of([("a".to_owned(), "b".to_owned())].into(), |c, v| {
+        c.echo_string_map(v)
+    })
+    .await;
+    c.of(["x".to_owned(), "y".to_owned()].into(), |c, v| {
+        c.echo_set(v)
+    })
+    .await;
+    c.outcome()
+}
+
+async fn arrays(target: &Target<'_>) -> Result<Value, Fault> {
+    let mut c = Comparison::new(target);
+    c.of(Box::from([true, false]), |c, v| c.echo_bool_array(v))
+        .await;
+    for v in [Box::from([]), Box::from([1, -2, 1 << 30])] {
+        c.of(v, |c, v| c.echo_int_array(v)).await;
+    }
+    c.of(Box::from([1, i64::MAX]), |c, v| c.echo_long_array(v))
+        .await;
+    c.of(Box::from([1.1, 2.0, 1e300]), |c, v| c.echo_double_array(v))
+        .await;
+    let strings = [Some("a".to_owned()), None, Some(String::new())];
+    c.of(Box::from(strings), |c, v| c.echo_string_array(v))
+        .await;
+    let objects = ["a".into(), 1.into(), Any::Null, 2_i64.into()];
+    c.of(Box::from(objects), |c, v| c.echo_object_array(v))
+        .await;
+    let users = [Some(User::sample("a")), None, Some(User::sample("b"))];
+    c.of(Box::from(users), |c, v| c.echo_user_array(v)).await;
+    c.outcome()
+}
+
+/// Values that were sent, and what was different when they came back.
+struct Comparison<'a> {
+    target: &'a Target<'a>,
+    differences: Map<String, Value>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(target: &'a Target<'a>) -> Self {
+        Self {
+            target,
+            differences: Map::new(),
+        }
+    }
+
+    async fn of<T: ToHessian + Clone>(
+        &mut self,
+        sent: T,
+        call: impl for<'c> FnOnce(&'c UserServiceClient, T) -> Call<'c, Response<T>>,
+    ) {
+        let outcome = match user::echo(self.target, sent.clone(), call).await {
+            Ok(outcome) => outcome,
+            Err(fault) => fault.to_json(),
+        };
+        if outcome != "equal" {
+            let sent = Any::of(&sent).map_or_else(|e| e.to_string(), |value| format!("{value:?}"));
+            self.differences.insert(sent, outcome);
+        }
+    }
+
+    /// "equal" when every value came back as it was sent, else those that did not.
+    fn outcome(self) -> Result<Value, Fault> {
+        Ok(if self.differences.is_empty() {
+            "equal".into()
+        } else {
+            self.differences.into()
+        })
+    }
+}
+
+fn all(values: &[&dyn ToAny]) -> Result<Vec<Any>, Fault> {
+    values.iter().map(|value| value.to_any()).collect()
+}
+
+/// What can be told as a value, whatever its type.
+trait ToAny {
+    fn to_any(&self) -> Result<Any, Fault>;
+}
+
+impl<T: ToHessian> ToAny for T {
+    fn to_any(&self) -> Result<Any, Fault> {
+        Any::of(self).map_err(Fault::local)
+    }
+}
+
+fn bytes(bytes: &[u8]) -> Any {
+    Any::Bytes(bytes.to_vec().into())
+}
+
+fn big_numbers() -> Result<Vec<Any>, Fault> {
+    let decimal: BigDecimal = "100.256".parse().map_err(Fault::local)?;
+    let integer: BigInteger = "-123456789012345678901234567890"
+        .parse()
+        .map_err(Fault::local)?;
+    all(&[&decimal, &integer])
+}
+
+fn java_times() -> Result<Vec<Any>, Fault> {
+    all(&[
+        &local_date()?,
+        &local_time()?,
+        &local_date_time()?,
+        &instant()?,
+        &duration()?,
+        &zoned()?,
+    ])
+}
+
+fn local_date() -> Result<LocalDate, Fault> {
+    LocalDate::new(2024, 2, 29).map_err(Fault::local)
+}
+
+fn local_time() -> Result<LocalTime, Fault> {
+    LocalTime::new(1, 2, 3, 4).map_err(Fault::local)
+}
+
+fn local_date_time() -> Result<LocalDateTime, Fault> {
+    Ok(LocalDateTime::new(local_date()?, local_time()?))
+}
+
+fn instant() -> Result<Instant, Fault> {
+    Instant::new(1_700_000_000, 123_456_789).map_err(Fault::local)
+}
+
+fn duration() -> Result<Duration, Fault> {
+    Duration::new(30, 10).map_err(Fault::local)
+}
+
+fn zoned() -> Result<ZonedDateTime, Fault> {
+    let offset = ZoneOffset::from_seconds(8 * 3600).map_err(Fault::local)?;
+    let zone = ZoneId::new("Asia/Shanghai").map_err(Fault::local)?;
+    Ok(ZonedDateTime::new(local_date_time()?, offset, zone))
+}
+
+fn uuid() -> Result<Uuid, Fault> {
+    "24d9b3c0-1111-4222-8333-444444444444"
+        .parse()
+        .map_err(Fault::local)
+}
