@@ -538,6 +538,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_method_is_found_by_its_name_in_the_description_of_the_callee() {
+        let (_injvm, _exporter, reference) = reference(|invocation| {
+            assert!(Arc::ptr_eq(invocation.method.service(), &ECHO));
+            Ok(Reply::new(invocation.body))
+        })
+        .await;
+        for (name, found) in [("Echo", true), ("echo", true), ("Other", false)] {
+            let methods = ["First", name].map(|name| MethodDescriptor::new(name, CallKind::Unary));
+            let callers = Arc::new(ServiceDescriptor::new("x.Echo", methods.to_vec()));
+            let mut call = invocation();
+            call.method = MethodRef::new(callers, 1);
+            let answer = reference.invoke(call).await;
+            assert_eq!(answer.is_ok(), found, "{name}: {answer:?}");
+            if let Err(status) = answer {
+                assert_eq!(status.code(), Code::Unimplemented);
+                assert!(status.message().contains("x.Echo/Other"), "{status}");
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn an_unknown_service_is_told_with_those_that_are_known() {
         let (_injvm, exporter, reference) = reference(|_| panic!("not reached")).await;
         let mut call = invocation();

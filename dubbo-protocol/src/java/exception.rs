@@ -92,13 +92,12 @@ pub(crate) fn to_throwable(status: &Status) -> Throwable {
         return Throwable::runtime(status.message());
     }
     let number = rpc_exception::to_number(status);
-    let message = if number == rpc_exception::BIZ {
-        // The number does not say which code it was.
-        status.to_string()
-    } else {
-        status.message().to_owned()
-    };
-    Throwable::rpc(number, message)
+    let (code, _) = rpc_exception::from_number(number);
+    if code == status.code() {
+        return Throwable::rpc(number, status.message());
+    }
+    // Other peers pass over a field that they do not know, and read the code in the text.
+    Throwable::rpc(number, status.to_string()).with_field(CODE, i64::from(status.code().number()))
 }
 
 /// The status of a call that a peer answered with `throwable`.
@@ -107,15 +106,17 @@ pub(crate) fn to_throwable(status: &Status) -> Throwable {
 /// error.
 pub(crate) fn from_throwable(throwable: Throwable) -> Status {
     if RPC_EXCEPTIONS.contains(&throwable.class()) {
-        let number = throwable.get("code").and_then(Value::as_i64);
-        let number = number.and_then(|number| i32::try_from(number).ok());
-        let (code, origin) =
-            number.map_or((Code::Unknown, Origin::Remote), rpc_exception::from_number);
-        let text = throwable
-            .message()
-            .unwrap_or_else(|| throwable.class())
-            .to_owned();
-        return Status::new(code, text)
+        let unknown = (Code::Unknown, Origin::Remote);
+        let number = throwable.code();
+        let (code, origin) = number.map_or(unknown, rpc_exception::from_number);
+        let mut text = throwable.message().unwrap_or_else(|| throwable.class());
+        let own = throwable.get(CODE).and_then(Value::as_i64);
+        let own = own.and_then(|number| u32::try_from(number).ok());
+        let own = own.map(Code::from_number).filter(|code| *code != Code::Ok);
+        if let Some(code) = own {
+            text = text.strip_prefix(&format!("{code}: ")).unwrap_or(text);
+        }
+        return Status::new(own.unwrap_or(code), text.to_owned())
             .with_origin(origin)
             .with_source(throwable);
     }
@@ -173,6 +174,9 @@ const RPC_EXCEPTIONS: [&str; 2] = [
     "org.apache.dubbo.rpc.RpcException",
     "com.alibaba.dubbo.rpc.RpcException",
 ];
+
+/// The field in which we tell our own kind a code that Java has no number for.
+const CODE: &str = "grpcStatus";
 
 /// Of the two that there are, the one that Dubbo Java 3.3.6 writes and reads.
 const GENERIC_EXCEPTION: &str = "com.alibaba.dubbo.rpc.service.GenericException";
@@ -280,13 +284,23 @@ mod tests {
                 "no",
             ),
             (Status::unknown("x"), RPC_EXCEPTIONS[0], Some(0), "x"),
-            (Status::internal("x"), RPC_EXCEPTIONS[0], Some(0), "x"),
-            (Status::aborted("x"), RPC_EXCEPTIONS[0], Some(0), "x"),
+            (
+                Status::internal("x"),
+                RPC_EXCEPTIONS[0],
+                Some(0),
+                "internal: x",
+            ),
+            (
+                Status::aborted("x"),
+                RPC_EXCEPTIONS[0],
+                Some(0),
+                "aborted: x",
+            ),
             (
                 Status::new(Code::Other(40), "x"),
                 RPC_EXCEPTIONS[0],
                 Some(0),
-                "x",
+                "code_40: x",
             ),
             (Status::unavailable("x"), RPC_EXCEPTIONS[0], Some(1), "x"),
             (
@@ -367,11 +381,15 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_never_retried_by_mistake_after_a_wire() {
+    fn between_our_own_kind_codes_and_texts_stay_and_no_error_is_retried_by_mistake() {
         for number in 1..=20 {
             for origin in [Origin::Business, Origin::Framework, Origin::Remote] {
                 let status = Status::new(Code::from_number(number), "x").with_origin(origin);
                 let arrived = from_throwable(carried(&to_throwable(&status)));
+                assert_eq!(arrived.code(), status.code(), "{status:?}");
+                if status.code() != Code::Business {
+                    assert_eq!(arrived.message(), "x", "{status:?}");
+                }
                 if status.retry() == Retry::Never {
                     assert_eq!(
                         arrived.retry(),

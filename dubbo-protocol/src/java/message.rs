@@ -19,11 +19,9 @@ pub(super) fn append<T>(
 ) -> Result<(), CodecError> {
     only_hessian::<T>(codec)?;
     let start = dst.len();
-    let mut encoder = if start == 0 && dst.capacity() == 0 {
-        Encoder::new()
-    } else {
-        Encoder::with_buffer(std::mem::take(dst).into())
-    };
+    let mut buffer = Vec::from(std::mem::take(dst));
+    buffer.reserve(ROOM);
+    let mut encoder = Encoder::with_buffer(buffer);
     let written = write(&mut encoder);
     let mut bytes = encoder.into_bytes();
     if written.is_err() {
@@ -74,3 +72,6 @@ pub(super) fn only_hessian<T>(codec: Codec) -> Result<(), CodecError> {
         codec,
     })
 }
+
+/// For a small object with its class.
+const ROOM: usize = 256;

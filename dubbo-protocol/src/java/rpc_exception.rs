@@ -36,7 +36,7 @@ pub(super) fn to_number(status: &Status) -> i32 {
 const UNKNOWN: i32 = 0;
 const NETWORK: i32 = 1;
 const TIMEOUT: i32 = 2;
-pub(super) const BIZ: i32 = 3;
+const BIZ: i32 = 3;
 const FORBIDDEN: i32 = 4;
 const SERIALIZATION: i32 = 5;
 const NO_INVOKER_AVAILABLE_AFTER_FILTER: i32 = 6;
