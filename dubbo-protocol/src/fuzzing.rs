@@ -1,13 +1,26 @@
 //! What `fuzz/` reaches into. Not a public interface.
 
-use bytes::Bytes;
-use dubbo_core::status::Status;
+use bytes::{BufMut as _, Bytes, BytesMut};
+use dubbo_core::{
+    payload::{Codec, Payload},
+    status::Status,
+};
 use http::{HeaderMap, HeaderValue};
 
-use crate::triple::{
-    frame::{Encoding, FrameDecoder},
-    headers::{GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind},
-    status_wire::{read_status, write_status},
+use crate::{
+    dubbo::{
+        body::{
+            event::Event,
+            request::{self, Request},
+            response::{Response, read_text},
+        },
+        frame::{self as dubbo_frame, Received},
+    },
+    triple::{
+        frame::{Encoding, FrameDecoder},
+        headers::{GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind},
+        status_wire::{read_status, write_status},
+    },
 };
 
 /// The messages in `bytes`, pushed `chunk` at a time, and how the stream ends.
@@ -50,4 +63,72 @@ pub fn status(code: &[u8], message: &[u8], details: &[u8]) -> Option<(Status, St
     write_status(Err(&first), PeerKind::Dubbo, &mut written);
     let second = read_status(&written)?.err()?;
     Some((first, second))
+}
+
+/// The frames of the classic protocol in `bytes`, pushed `chunk` at a time, each written again and with whether it was
+/// over the limit, and whether the stream is of any use after them.
+pub fn dubbo_frames(limit: usize, bytes: &[u8], chunk: usize) -> (Vec<(Bytes, bool)>, bool) {
+    let mut decoder = dubbo_frame::FrameDecoder::new(limit);
+    let mut frames = Vec::new();
+    for chunk in bytes.chunks(chunk.max(1)) {
+        decoder.room().put_slice(chunk);
+        loop {
+            let (header, body) = match decoder.next() {
+                Ok(Some(Received::Frame(frame))) => (frame.header, Some(frame.body)),
+                Ok(Some(Received::Oversize(header))) => (header, None),
+                Ok(None) => break,
+                Err(_) => return (frames, false),
+            };
+            let mut written = BytesMut::new();
+            let ok = header.write(usize::MAX, &mut written, |dst| {
+                dst.put_slice(body.as_deref().unwrap_or_default());
+                Ok(())
+            });
+            debug_assert!(ok.is_ok(), "what was read is written: {ok:?}");
+            frames.push((written.freeze(), body.is_none()));
+        }
+    }
+    (frames, true)
+}
+
+/// Reads `body` as everything that a frame of the classic protocol can carry. What is read as a request and written again
+/// is read as the same: both texts, of its parts, for requests that can be read.
+pub fn dubbo_body(body: &[u8]) -> Option<(String, String)> {
+    let body = Bytes::copy_from_slice(body);
+    let _ = (
+        Event::read(&body),
+        Response::read(&body).is_ok(),
+        read_text(&body).is_ok(),
+    );
+    let parts = |request: &Request<'_>| {
+        // Several values under one name come back together, under one spelling.
+        let mut beside: Vec<_> = request
+            .attachments
+            .iter()
+            .map(|(name, value)| format!("{}={value:?}", name.to_ascii_lowercase()))
+            .collect();
+        beside.sort();
+        let Request {
+            path,
+            version,
+            method,
+            types,
+            arguments,
+            ..
+        } = request;
+        format!("{path:?} {version:?} {method:?} {types:?} {arguments:?} {beside:?}")
+    };
+    let first = Request::read(&body).ok()?;
+    let head = request::head(
+        &first.path,
+        Some(&first.version),
+        &first.method,
+        &first.descriptor,
+    );
+    let arguments = Payload::encoded(Codec::Hessian2, first.arguments.clone());
+    let mut written = BytesMut::new();
+    request::write(&head, &arguments, &[], &first.attachments, &mut written).ok()?;
+    let written = written.freeze();
+    let second = Request::read(&written).ok()?;
+    Some((parts(&first), parts(&second)))
 }

@@ -17,6 +17,7 @@ use crate::dubbo::{
     frame::{Frame, FrameDecoder, HESSIAN2, Received},
     status,
 };
+use crate::fuzzing::{dubbo_body, dubbo_frames};
 
 /// One frame of a recording.
 struct Recorded {
@@ -126,6 +127,38 @@ fn every_recorded_answer_is_read() {
         values > 300 && exceptions > 30 && texts > 10,
         "{values} {exceptions} {texts}"
     );
+}
+
+#[test]
+fn recorded_frames_with_mistakes_in_them_do_no_harm() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut read, mut refused) = (0, 0);
+    for_each_frame(|recorded| {
+        let body = &recorded.frame.body[..recorded.frame.body.len().min(2000)];
+        for _ in 0..20 {
+            let mut bad = body.to_vec();
+            bad.truncate(random.usize(..=bad.len()));
+            for _ in 0..random.usize(..4) {
+                if !bad.is_empty() {
+                    let at = random.usize(..bad.len());
+                    bad[at] = random.u8(..);
+                }
+            }
+            match dubbo_body(&bad) {
+                Some((first, second)) => {
+                    assert_eq!(first, second, "{}", recorded.label);
+                    read += 1;
+                }
+                None => refused += 1,
+            }
+            let mut stream = unhex("dabb c200 0000000000000001 00000003 ffffff");
+            stream.extend_from_slice(&bad);
+            let whole = dubbo_frames(500, &stream, usize::MAX);
+            assert_eq!(whole, dubbo_frames(500, &stream, random.usize(1..50)));
+            assert!(!whole.0.is_empty());
+        }
+    });
+    assert!(read > 100 && refused > 1000, "{read} {refused}");
 }
 
 /// Calls `check` with every frame of every recording of this protocol that was kept whole.
