@@ -382,8 +382,12 @@ async fn answers_that_nobody_reads_leave_room_for_others() {
     let update = |frame: &Frame| frame.kind == kind::WINDOW_UPDATE && frame.stream == 0;
     let update = connection.frame("a WINDOW_UPDATE", update).await;
     let update = update.payload[..].try_into().expect("four bytes");
-    let unread = u32::from_be_bytes(update) / stream_window;
+    let added = u32::from_be_bytes(update);
+    let unread = added / stream_window;
     assert!(unread > 1_000, "{unread} streams fill the connection");
+    // Dubbo Java adds it to a size of its own.
+    let room = i32::MAX.unsigned_abs() - added;
+    assert!(room > 64 << 10, "the window overflows in Java");
 }
 
 /// `SETTINGS_INITIAL_WINDOW_SIZE`.

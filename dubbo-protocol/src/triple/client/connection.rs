@@ -326,9 +326,11 @@ fn is_end(error: &h2::Error) -> bool {
 /// What a peer may send of an answer that nobody reads: a message of 2 MiB in one piece, and what goes around it.
 const STREAM_WINDOW: u32 = (2 << 20) + (32 << 10);
 
-/// The largest that HTTP/2 has. Answers that nobody reads hold back [`STREAM_WINDOW`] each, and it takes 1,008 of them to
-/// stop the others: dubbo-go and our own servers take 250 and 1,000 calls on a connection at a time.
-const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+/// Answers that nobody reads hold back [`STREAM_WINDOW`] each, and it takes 1,004 of them to stop the others: dubbo-go and
+/// our own servers take 250 and 1,000 calls on a connection at a time. It is not the largest that HTTP/2 has, because Dubbo
+/// Java 3.3.6 begins to count at a size of its own, by default one byte above that of HTTP/2
+/// (`connection-initial-window-size`), and ends a connection whose window overflows by that.
+const CONNECTION_WINDOW: u32 = (1 << 31) - (8 << 20);
 
 /// How many of the calls that were cancelled in the last second are remembered: the rest of their answers is dropped
 /// without a word, where a peer may count resets.
