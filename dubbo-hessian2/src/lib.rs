@@ -41,6 +41,7 @@ mod policy;
 mod shared;
 mod std_types;
 mod traits;
+mod units;
 mod value;
 
 pub use class::{Class, Shape};

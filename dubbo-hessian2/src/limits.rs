@@ -115,7 +115,7 @@ impl Stack {
 }
 
 /// An address in the frame of the caller, give or take.
-#[inline(always)]
+#[inline]
 fn address() -> usize {
     let local = 0_u8;
     std::ptr::from_ref(std::hint::black_box(&local)).addr()
@@ -161,7 +161,10 @@ mod tests {
     fn the_deepest_values_fit_a_stack_of_two_mebibytes() {
         fn check<T: FromHessian + ToHessian + Debug>(what: &str, bytes: &[u8]) {
             let options = DecodeOptions {
-                limits: Limits { depth: usize::MAX, ..Limits::DEFAULT },
+                limits: Limits {
+                    depth: usize::MAX,
+                    ..Limits::DEFAULT
+                },
                 ..DecodeOptions::DEFAULT
             };
             let value = match T::decode(&mut Decoder::with_options(bytes, &options)) {
@@ -190,16 +193,24 @@ mod tests {
             check::<Node>("boxes", &boxes);
             let lists = in_class(node, nested(depth / 2 - 1, b"\x60N\x79", &inner, b"HZ\x00"));
             check::<Node>("lists of structs", &lists);
-            let maps =
-                in_class(node, nested(depth / 2 - 1, b"\x60N\x78H\x01a", &inner, b"Z\x00"));
+            let maps = in_class(
+                node,
+                nested(depth / 2 - 1, b"\x60N\x78H\x01a", &inner, b"Z\x00"),
+            );
             check::<Node>("maps of structs", &maps);
-            let links = in_class(b"C\x04Link\x91\x04next", nested(depth, b"\x60", b"\x60N", b""));
+            let links = in_class(
+                b"C\x04Link\x91\x04next",
+                nested(depth, b"\x60", b"\x60N", b""),
+            );
             check::<Link>("handles", &links);
             let skipped = nested(depth, b"\x79", b"\x78", b"");
             let mut decoder = Decoder::with_options(&skipped, &super::OWN_OPTIONS);
             decoder.skip().expect("skips");
         };
-        let thread = thread::Builder::new().stack_size(2 << 20).spawn(run).expect("spawns");
+        let thread = thread::Builder::new()
+            .stack_size(2 << 20)
+            .spawn(run)
+            .expect("spawns");
         thread.join().expect("neither overflows nor fails");
     }
 
@@ -213,7 +224,9 @@ mod tests {
         assert!(error.to_string().contains("512"), "{error}");
         let mut bytes = vec![0x79; MAX_DEPTH];
         bytes.push(0x78);
-        let error = Decoder::with_options(&bytes, &super::OWN_OPTIONS).value().expect_err("too deep");
+        let error = Decoder::with_options(&bytes, &super::OWN_OPTIONS)
+            .value()
+            .expect_err("too deep");
         assert!(error.is_limit(), "{error}");
     }
 }

@@ -2,11 +2,10 @@
 
 use std::{
     collections::HashSet,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
+
+use parking_lot::Mutex;
 
 /// Which classes may become Rust types, as Dubbo's serialization check (`docs/spec/dubbo-protocol.md` §15).
 ///
@@ -95,7 +94,7 @@ impl ClassPolicy {
     }
 
     fn is_new(&self, class: &str) -> bool {
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = self.logged.lock();
         // A hostile peer can make up names without end.
         logged.len() < LOGGED_CLASSES && !logged.contains(class) && logged.insert(class.into())
     }
@@ -114,3 +113,126 @@ fn is_of_java(class: &str) -> bool {
 }
 
 const LOGGED_CLASSES: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, sync::Arc};
+
+    use parking_lot::Mutex;
+
+    use super::{CheckMode, ClassPolicy, LOGGED_CLASSES};
+    use crate::{DecodeOptions, Decoder, FromHessian, Hessian, Value};
+
+    fn policy(mode: CheckMode) -> ClassPolicy {
+        ClassPolicy::new(mode)
+            .allow("com.x.")
+            .allow("java.util.")
+            .deny("com.x.evil.")
+            .deny("org.Evil$")
+    }
+
+    #[test]
+    fn a_mode_decides_about_what_is_in_no_list() {
+        for (class, off, warn, strict) in [
+            ("com.x.User", true, true, true),
+            ("com.x.User$Role", true, true, true),
+            ("com.xy.User", true, true, false),
+            ("com.x.evil.Gadget", true, false, false),
+            ("COM.X.Evil.Gadget", true, false, false),
+            ("org.evil.Gadget", true, false, false),
+            ("java.lang.IllegalStateException", true, true, true),
+            ("java.lang.OutOfMemoryError", true, true, true),
+            ("java.lang.Throwable", true, true, true),
+            (
+                "com.alibaba.com.caucho.hessian.io.java8.InstantHandle",
+                true,
+                true,
+                true,
+            ),
+            ("javas.Gadget", true, true, false),
+            ("com.y.MyException", true, true, false),
+            ("", true, true, false),
+        ] {
+            for (mode, admitted) in [
+                (CheckMode::Off, off),
+                (CheckMode::Warn, warn),
+                (CheckMode::Strict, strict),
+            ] {
+                let policy = policy(mode);
+                assert_eq!(policy.admits(class), admitted, "{class}, {mode:?}");
+                assert_eq!(policy.refused(), u64::from(!admitted), "{class}, {mode:?}");
+            }
+        }
+    }
+
+    #[derive(Debug, Hessian)]
+    #[hessian(class = "com.x.evil.A")]
+    struct A {
+        x: i32,
+    }
+
+    #[test]
+    fn a_refused_class_is_data_and_no_rust_type() {
+        let policy = Arc::new(policy(CheckMode::Strict));
+        let options = DecodeOptions {
+            classes: Some(Arc::clone(&policy)),
+            ..DecodeOptions::DEFAULT
+        };
+        let bytes = b"C\x0ccom.x.evil.A\x91\x01x\x60\x91";
+        let error = A::decode(&mut Decoder::with_options(bytes, &options)).expect_err("refused");
+        assert!(error.is_refused(), "{error}");
+        assert!(error.to_string().contains("com.x.evil.A"), "{error}");
+        let value = Value::decode(&mut Decoder::with_options(bytes, &options)).expect("data");
+        assert_eq!(value, Value::object("com.x.evil.A", [("x", 1.into())]));
+        assert_eq!(policy.refused(), 2);
+        assert!(Decoder::with_options(bytes, &options).skip().is_ok());
+        // The class that is sent counts, not the one that is expected.
+        let allowed = b"C\x07com.x.B\x91\x01x\x60\x91";
+        assert_eq!(
+            A::decode(&mut Decoder::with_options(allowed, &options))
+                .expect("reads")
+                .x,
+            1
+        );
+    }
+
+    #[test]
+    fn each_refused_class_is_logged_once_and_not_without_end() {
+        #[derive(Clone, Default)]
+        struct Log(Arc<Mutex<Vec<u8>>>);
+
+        impl Write for Log {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.lock().write(bytes)
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let policy = policy(CheckMode::Strict);
+        tracing::subscriber::with_default(subscriber, || {
+            for index in 0..3 * LOGGED_CLASSES {
+                policy.admits("com.y.First");
+                policy.admits(&format!("com.z.Class{index}"));
+            }
+        });
+        let log = log.0.lock();
+        let log = String::from_utf8_lossy(&log);
+        assert_eq!(log.lines().count(), LOGGED_CLASSES);
+        let first: Vec<_> = log
+            .lines()
+            .filter(|line| line.contains("com.y.First"))
+            .collect();
+        assert_eq!(first.len(), 1);
+        assert!(first[0].contains("dubbo::hessian::audit"), "{}", first[0]);
+        assert_eq!(policy.refused(), 6 * LOGGED_CLASSES as u64);
+    }
+}

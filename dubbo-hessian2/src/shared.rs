@@ -201,3 +201,151 @@ thread_local! {
     /// The values that wait for the one that is being dropped on this thread.
     static WAITING: RefCell<Option<Vec<Box<dyn Any>>>> = const { RefCell::new(None) };
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::Shared;
+    use crate::{Decoder, FromHessian, Hessian, Value, from_slice, to_vec};
+
+    #[derive(Debug, Hessian)]
+    #[hessian(class = "N")]
+    struct Node {
+        next: Option<Shared<Self>>,
+        #[hessian(default)]
+        others: Vec<Shared<Self>>,
+    }
+
+    #[test]
+    fn references_come_back_as_the_same_handle() {
+        let leaf = Shared::new(Node {
+            next: None,
+            others: Vec::new(),
+        });
+        let other = Shared::new(Node {
+            next: Some(leaf.clone()),
+            others: vec![leaf.clone()],
+        });
+        let bytes = to_vec(&vec![other.clone(), leaf, other]).expect("encodes");
+        let read: Vec<Shared<Node>> = from_slice(&bytes).expect("reads");
+        let node = read[0].get().expect("is there");
+        assert_eq!(read[0], read[2]);
+        assert_eq!(node.next.as_ref(), Some(&read[1]));
+        assert_eq!(node.others, [read[1].clone()]);
+        assert_ne!(read[0], read[1]);
+        assert_eq!(to_vec(&read).expect("encodes"), bytes);
+    }
+
+    #[test]
+    fn a_cycle_is_dropped_with_its_owner() {
+        let ring = Shared::cyclic(|first| {
+            assert!(first.get().is_none(), "it does not exist yet");
+            let next = Shared::new(Node {
+                next: Some(first.clone()),
+                others: vec![first.clone()],
+            });
+            Node {
+                next: Some(next),
+                others: vec![first.clone()],
+            }
+        });
+        let bytes = to_vec(&ring).expect("encodes");
+        for ring in [ring, from_slice(&bytes).expect("reads")] {
+            let first = ring.get().expect("is there");
+            let second = first.next.as_ref().and_then(Shared::get).expect("is there");
+            assert_eq!(second.next.as_ref(), Some(&ring));
+            assert_eq!(
+                second
+                    .next
+                    .as_ref()
+                    .and_then(Shared::get)
+                    .map(|node| Arc::as_ptr(&node)),
+                Some(Arc::as_ptr(&first))
+            );
+            assert_eq!(second.others, first.others);
+            let weak = Arc::downgrade(&first);
+            drop((ring, first));
+            assert!(weak.upgrade().is_none(), "nothing else keeps it");
+            assert!(second.others[0].get().is_none());
+            assert!(to_vec(&second.others).is_err(), "there is nothing to write");
+        }
+    }
+
+    #[test]
+    fn a_chain_of_references_is_dropped_without_recursion() {
+        // Each node refers to the one before it, so nothing nests on the wire.
+        let count = 100_000;
+        let mut bytes = b"WC\x01N\x91\x04next\x60N".to_vec();
+        for index in 1..count {
+            bytes.extend([0x60, 0x51]);
+            bytes.extend(to_vec(&index).expect("encodes"));
+        }
+        bytes.push(b'Z');
+        let nodes: Vec<Shared<Node>> = from_slice(&bytes).expect("reads");
+        assert_eq!(nodes.len(), 100_000);
+        let last = nodes.last().cloned().expect("there are some");
+        drop(nodes);
+        assert!(
+            to_vec(&last).is_err(),
+            "it is too deep to be written from its end"
+        );
+        drop(last);
+    }
+
+    #[test]
+    fn each_value_of_a_graph_is_dropped_once() {
+        static DROPPED: AtomicUsize = AtomicUsize::new(0);
+        struct Counted(Vec<Shared<Self>>);
+        impl Drop for Counted {
+            fn drop(&mut self) {
+                DROPPED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let leaf = Shared::new(Counted(Vec::new()));
+        let middle = Shared::new(Counted(vec![leaf.clone(), leaf.clone()]));
+        let root = Shared::new(Counted(vec![middle.clone(), leaf, middle]));
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 0);
+        assert_eq!(root.get().map(|root| root.0.len()), Some(3));
+        drop(root);
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn what_is_no_container_has_a_handle_as_well() {
+        let text = Shared::new("a".to_owned());
+        let bytes = to_vec(&(vec![text.clone(), text])).expect("encodes");
+        assert_eq!(
+            bytes, b"\x7a\x01a\x01a",
+            "Java has no references to strings"
+        );
+        let read: Vec<Shared<String>> = from_slice(&bytes).expect("reads");
+        assert_ne!(read[0], read[1]);
+        assert_eq!(read[0].get().as_deref().map(String::as_str), Some("a"));
+        // A list that is begun after a string is not the string.
+        let bytes = to_vec(&Value::list([])).expect("encodes");
+        let mut encoder = crate::Encoder::new();
+        let text = Shared::new("a".to_owned());
+        for _ in 0..2 {
+            crate::ToHessian::encode(&text, &mut encoder).expect("encodes");
+            crate::ToHessian::encode(&Value::list([]), &mut encoder).expect("encodes");
+        }
+        assert_eq!(
+            encoder.into_bytes(),
+            [b"\x01a", &bytes[..], b"\x01a", &bytes].concat()
+        );
+    }
+
+    #[test]
+    fn one_object_may_have_handles_of_several_types() {
+        let bytes = b"C\x01N\x91\x04next\x60N\x51\x90\x51\x90\x51\x90";
+        let mut decoder = Decoder::new(bytes);
+        let node = Shared::<Node>::decode(&mut decoder).expect("reads");
+        let value = Shared::<Value>::decode(&mut decoder).expect("reads");
+        assert_eq!(Shared::<Node>::decode(&mut decoder).expect("reads"), node);
+        assert_eq!(Shared::<Value>::decode(&mut decoder).expect("reads"), value);
+    }
+}

@@ -35,19 +35,10 @@ impl<'a> Decoder<'a> {
         let lead = self.lead()?;
         let header = self.list_header(lead)?;
         let mut list = start(header.length.unwrap_or(0).min(RESERVED_ELEMENTS));
-        match header.length {
-            Some(length) => {
-                for index in 0..length {
-                    item(&mut list, self).map_err(|error| self.in_item(error, index))?;
-                }
-            }
-            None => {
-                let mut index = 0;
-                while !self.ends()? {
-                    item(&mut list, self).map_err(|error| self.in_item(error, index))?;
-                    index += 1;
-                }
-            }
+        let mut index = 0;
+        while self.continues(header.length, index)? {
+            item(&mut list, self).map_err(|error| self.in_item(error, index))?;
+            index += 1;
         }
         self.close(header.index);
         self.resume(back);
@@ -136,6 +127,19 @@ impl<'a> Decoder<'a> {
         Ok((index, class))
     }
 
+    /// Whether a list of `length` has another element behind `index` of them.
+    #[inline]
+    pub(super) fn continues(
+        &mut self,
+        length: Option<usize>,
+        index: usize,
+    ) -> Result<bool, DecodeError> {
+        length.map_or_else(
+            || self.ends().map(|ends| !ends),
+            |length| Ok(index < length),
+        )
+    }
+
     /// Whether the end of a map, or of a list without a length, is next; if so it is read.
     pub(super) fn ends(&mut self) -> Result<bool, DecodeError> {
         let end = self.raw_lead()? == END;
@@ -146,5 +150,111 @@ impl<'a> Decoder<'a> {
     #[cold]
     fn in_item(&self, error: DecodeError, index: usize) -> DecodeError {
         error.or_at(self.position()).in_item(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use crate::{DecodeError, Decoder, FromHessian, Kind, Value, from_slice};
+
+    #[test]
+    fn lists_are_read_in_every_form() {
+        for bytes in [
+            &b"\x7a\x91\x92"[..],
+            b"X\x92\x91\x92",
+            b"\x72\x01t\x91\x92",
+            b"V\x01t\x92\x91\x92",
+            b"W\x91\x92Z",
+            b"U\x01t\x91\x92Z",
+            b"\x72\0\x91\x92",
+            b"\x7a\xe1\x5d\x02",
+        ] {
+            assert_eq!(
+                from_slice::<Vec<i32>>(bytes).expect("reads"),
+                [1, 2],
+                "{bytes:x?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_reserved_for_a_claim() {
+        for (bytes, expected) in [
+            (&b"\x7a\x91\x92"[..], 2),
+            (b"W\x91Z", 0),
+            (&[b"X\xd4\x08\x00", [0x90; 2048].as_slice()].concat(), 1024),
+        ] {
+            let mut reserved = usize::MAX;
+            let mut decoder = Decoder::new(bytes);
+            let read = decoder.read_list(|length| reserved = length, |(), decoder| decoder.skip());
+            read.expect("reads");
+            assert_eq!(reserved, expected);
+        }
+        let error = from_slice::<Vec<i32>>(b"XI\x7f\xff\xff\xff\x90").expect_err("a claim");
+        assert!(error.is_truncated(), "{error}");
+    }
+
+    #[test]
+    fn an_object_is_a_map_of_its_fields() {
+        let bytes = b"C\x01A\x92\x01a\x01b\x60\x91\x92\x93";
+        let mut decoder = Decoder::new(bytes);
+        let map: HashMap<String, i32> = FromHessian::decode(&mut decoder).expect("reads");
+        assert_eq!(map, HashMap::from([("a".into(), 1), ("b".into(), 2)]));
+        assert_eq!(decoder.int().expect("what follows"), 3);
+        let map: BTreeMap<String, Value> = from_slice(&bytes[..11]).expect("reads");
+        assert_eq!(map.len(), 2);
+        // A name is a string for whoever asks for anything else.
+        let error = from_slice::<BTreeMap<i32, i32>>(&bytes[..11]).expect_err("no number");
+        assert!(
+            error
+                .to_string()
+                .starts_with("expected an int, found a string"),
+            "{error}"
+        );
+        assert_eq!(error.offset(), 9);
+    }
+
+    #[test]
+    fn the_name_of_a_field_is_read_in_every_way() {
+        type Read = fn(&mut Decoder<'_>) -> Result<(), DecodeError>;
+        let reads: [Read; 5] = [
+            |decoder| decoder.str().map(|name| assert_eq!(name, "a")),
+            |decoder| decoder.string().map(|name| assert_eq!(name, "a")),
+            |decoder| decoder.value().map(|name| assert_eq!(name, "a".into())),
+            |decoder| decoder.read_enum().map(|name| assert_eq!(name, "a")),
+            |decoder| decoder.skip(),
+        ];
+        for read in reads {
+            let mut decoder = Decoder::new(b"C\x01A\x91\x01a\x60\x91");
+            let entry = |(): &mut (), decoder: &mut Decoder<'_>| {
+                assert!(!decoder.null()?);
+                assert_eq!(decoder.peek()?, Kind::String);
+                assert!(!decoder.is_at_end());
+                read(decoder)?;
+                decoder.int().map(|value| assert_eq!(value, 1))
+            };
+            decoder.read_map(|| (), entry).expect("reads");
+            assert!(decoder.is_at_end());
+        }
+        let mut decoder = Decoder::new(b"C\x01A\x91\x01a\x60\x91");
+        decoder
+            .read_map(|| (), |(), _| Ok(()))
+            .expect_err("the key was not read");
+    }
+
+    #[test]
+    fn a_map_ends_where_a_key_may_stand() {
+        for bytes in [
+            &b"H\x01a\x91"[..],
+            b"H\x01aZ",
+            b"H\x01a",
+            b"W\x91",
+            b"U\x01t",
+            b"HC\x01A\x90Z",
+        ] {
+            assert!(from_slice::<Value>(bytes).is_err(), "{bytes:x?}");
+        }
     }
 }

@@ -206,3 +206,158 @@ impl<'a> Decoder<'a> {
 
 /// The target of a field that the Rust type does not have.
 const NO_TARGET: usize = u32::MAX as usize;
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        DecodeOptions, Decoder, FromHessian, Hessian, Limits, Value, error::Problem, from_slice,
+    };
+
+    #[test]
+    fn definitions_may_come_early_and_in_rows() {
+        // Two before a number, one within a list, and the first is used last.
+        let bytes = b"\x7cC\x01A\x91\x01xC\x01B\x90\x91C\x01C\x90\x61\x62\x60\x92";
+        let value: Value = from_slice(bytes).expect("reads");
+        let classes: Vec<_> = value.as_list().expect("a list")[1..]
+            .iter()
+            .map(|object| object.as_object().map(crate::Object::class))
+            .collect();
+        assert_eq!(classes, [Some("B"), Some("C"), Some("A")]);
+    }
+
+    #[test]
+    fn what_a_class_may_have_is_limited() {
+        let options = |limits| DecodeOptions {
+            limits,
+            ..DecodeOptions::DEFAULT
+        };
+        let classes = options(Limits {
+            classes: 2,
+            ..Limits::DEFAULT
+        });
+        let fields = options(Limits {
+            fields: 2,
+            ..Limits::DEFAULT
+        });
+        let name = options(Limits {
+            name: 3,
+            ..Limits::DEFAULT
+        });
+        for (options, within, beyond) in [
+            (
+                &classes,
+                &b"C\x01A\x90C\x01B\x90\x60"[..],
+                &b"C\x01A\x90C\x01B\x90C\x01C\x90\x60"[..],
+            ),
+            (
+                &fields,
+                b"C\x01A\x92\x01a\x01b\x60NN",
+                b"C\x01A\x93\x01a\x01b\x01c\x60NNN",
+            ),
+            (&name, b"C\x03ABC\x90\x60", b"C\x04ABCD\x90\x60"),
+            (&name, b"C\x01A\x91\x03abc\x60N", b"C\x01A\x91\x04abcd\x60N"),
+            (&name, b"\x70\x03abc", b"M\x04abcdZ"),
+        ] {
+            Decoder::with_options(within, options)
+                .value()
+                .expect("within the limit");
+            let error = Decoder::with_options(beyond, options)
+                .value()
+                .expect_err("beyond it");
+            assert!(error.is_limit(), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_defined_is_refused() {
+        for (bytes, index, known) in [
+            (&b"\x60"[..], 0, 0),
+            (b"C\x01A\x90\x61", 1, 1),
+            (b"C\x01A\x90O\x95", 5, 1),
+            (b"C\x01A\x90O\x8f", -1, 1),
+        ] {
+            let error = from_slice::<Value>(bytes).expect_err("no such class");
+            assert_eq!(*error.problem(), Problem::ClassIndex { index, known });
+        }
+        for bytes in [&b"\x70\x90"[..], b"M\x90Z", b"\x70\x8f", b"V\x91\x90"] {
+            let error = from_slice::<Value>(bytes).expect_err("no such type");
+            assert!(
+                matches!(error.problem(), Problem::TypeIndex { .. }),
+                "{error}"
+            );
+        }
+        for bytes in [
+            &b"C\x90"[..],
+            b"C\x01A\x8f\x60",
+            b"C\x01A\x91\x90\x60",
+            b"C\x01AN\x60",
+            b"\x70N",
+        ] {
+            assert!(from_slice::<Value>(bytes).is_err(), "{bytes:x?}");
+        }
+    }
+
+    #[derive(Debug, PartialEq, Hessian)]
+    #[hessian(class = "A")]
+    struct A {
+        x: i32,
+        #[hessian(default)]
+        y: String,
+    }
+
+    #[derive(Debug, PartialEq, Hessian)]
+    #[hessian(class = "A")]
+    struct Other {
+        y: String,
+    }
+
+    #[test]
+    fn fields_are_bound_by_name() {
+        let a = |x, y: &str| A { x, y: y.into() };
+        for (bytes, expected) in [
+            (&b"C\x01A\x92\x01x\x01y\x60\x91\x01b"[..], a(1, "b")),
+            (b"C\x01A\x92\x01y\x01x\x60\x01b\x91", a(1, "b")),
+            (b"C\x01Z\x91\x01x\x60\x91", a(1, "")),
+            // A field that is not known may hold anything, and be referred to.
+            (
+                b"C\x01A\x92\x01u\x01x\x60\x79C\x01B\x91\x01x\x61\x92\x91",
+                a(1, ""),
+            ),
+            // Of two with one name, the last.
+            (b"C\x01A\x92\x01x\x01x\x60\x91\x92", a(2, "")),
+            (b"C\x01A\x90\x60", a(0, "")),
+            (b"H\x01x\x91\x01y\x01b\x05class\x01A\x90\x91Z", a(1, "b")),
+            (b"M\x01t\x01x\x91Z", a(1, "")),
+        ] {
+            assert_eq!(
+                from_slice::<A>(bytes).expect("reads"),
+                expected,
+                "{bytes:x?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_class_becomes_several_types() {
+        let bytes = b"C\x01A\x92\x01x\x01y\x60\x91\x01b\x60\x92\x01c\x60\x93\x01d";
+        let mut decoder = Decoder::new(bytes);
+        assert_eq!(A::decode(&mut decoder).expect("reads").x, 1);
+        assert_eq!(Other::decode(&mut decoder).expect("reads").y, "c");
+        assert_eq!(A::decode(&mut decoder).expect("reads").x, 3);
+    }
+
+    #[test]
+    fn what_is_no_object_is_named() {
+        let error = from_slice::<A>(b"\x79\x91").expect_err("a list");
+        assert_eq!(
+            error.to_string(),
+            "expected an object, found a list (at byte 0)"
+        );
+        let error =
+            from_slice::<Vec<A>>(b"\x7aC\x01A\x91\x01x\x60\x90\x60\x01a").expect_err("text");
+        assert_eq!(
+            error.to_string(),
+            "[1] A.x: expected an int, found a string (at byte 10)"
+        );
+    }
+}

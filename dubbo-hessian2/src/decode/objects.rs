@@ -43,15 +43,12 @@ impl<'a> Decoder<'a> {
             }
             let header = self.map_header(lead)?;
             while !self.ends()? {
-                let target = match self.peek()? {
-                    Kind::String => {
-                        let key = self.str()?;
-                        shape.fields.iter().position(|name| *name == key)
-                    }
-                    _ => {
-                        self.skip()?;
-                        None
-                    }
+                let target = if self.peek()? == Kind::String {
+                    let key = self.str()?;
+                    shape.fields.iter().position(|name| *name == key)
+                } else {
+                    self.skip()?;
+                    None
                 };
                 match target {
                     Some(target) => read(self, target)?,
@@ -79,5 +76,43 @@ impl<'a> Decoder<'a> {
             Ok(())
         })?;
         name.ok_or_else(|| DecodeError::custom("a constant of an enum without its name"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Decoder;
+
+    #[test]
+    fn a_constant_is_its_name() {
+        for bytes in [
+            &b"C\x01E\x91\x04name\x60\x03RED"[..],
+            b"C\x01E\x92\x07ordinal\x04name\x60\x90\x03RED",
+            b"H\x04name\x03RED\x06_class\x01EZ",
+            b"\x03RED",
+        ] {
+            let mut decoder = Decoder::new(bytes);
+            assert_eq!(decoder.read_enum().expect("reads"), "RED", "{bytes:x?}");
+            assert!(decoder.is_at_end());
+        }
+        // A reference to a constant, as Java writes the second one.
+        let mut decoder = Decoder::new(b"\x7aC\x01E\x91\x04name\x60\x03RED\x51\x91");
+        let read = decoder.read_list(
+            |_| Vec::new(),
+            |names, decoder| {
+                names.push(decoder.read_enum()?);
+                Ok(())
+            },
+        );
+        assert_eq!(read.expect("reads"), ["RED", "RED"]);
+        for bytes in [
+            &b"C\x01E\x90\x60"[..],
+            b"HZ",
+            b"N",
+            b"\x91",
+            b"C\x01E\x91\x04name\x60N",
+        ] {
+            assert!(Decoder::new(bytes).read_enum().is_err(), "{bytes:x?}");
+        }
     }
 }

@@ -44,13 +44,10 @@ impl Decoder<'_> {
             }
             _ => {
                 let header = self.list_header(lead)?;
-                match header.length {
-                    Some(length) => (0..length).try_for_each(|_| self.skip())?,
-                    None => {
-                        while !self.ends()? {
-                            self.skip()?;
-                        }
-                    }
+                let mut index = 0;
+                while self.continues(header.length, index)? {
+                    self.skip()?;
+                    index += 1;
                 }
                 header.index
             }

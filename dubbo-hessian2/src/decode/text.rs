@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Decoder;
-use crate::{DecodeError, LoneSurrogates, error::Problem};
+use crate::{DecodeError, LoneSurrogates, error::Problem, units};
 
 /// A chunk of a string or of binary.
 #[derive(Debug, Clone, Copy)]
@@ -159,7 +159,7 @@ impl<'a> Decoder<'a> {
         let bytes = if head.is_ascii() {
             Some(head)
         } else {
-            extent(rest, units)
+            units::prefix(rest, units)
         };
         let text = bytes.and_then(|bytes| str::from_utf8(bytes).ok());
         self.position += text.map_or(0, str::len);
@@ -191,28 +191,44 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads `units` one by one. `high` is the first half of a pair whose second half may follow.
+    /// A chunk of `length` units with surrogates among them. `high` is the first half of a pair whose second half may
+    /// follow.
     fn converted(
         &mut self,
-        units: usize,
+        length: usize,
         high: &mut Option<u16>,
         text: &mut String,
     ) -> Result<(), DecodeError> {
-        for _ in 0..units {
-            let unit = self.unit()?;
-            match (unit, high.take()) {
-                (0xdc00..=0xdfff, Some(first)) => {
-                    text.extend(char::decode_utf16([first, unit]).flatten());
-                }
-                (0xd800..=0xdbff, before) => {
-                    self.lone(before, text)?;
-                    *high = Some(unit);
-                }
-                (_, before) => {
-                    self.lone(before, text)?;
-                    match char::from_u32(unit.into()) {
-                        Some(character) => text.push(character),
-                        None => self.lone(Some(unit), text)?,
+        let Some(chunk) = units::prefix(self.rest(), length) else {
+            // One of them ends too early, or is none.
+            (0..length).try_for_each(|_| self.unit().map(drop))?;
+            return Err(self.bad_text("a byte that starts no character"));
+        };
+        let end = self.position + chunk.len();
+        while let Some(rest) = self.input.get(self.position..end)
+            && !rest.is_empty()
+        {
+            let run = surrogate(rest).unwrap_or(rest.len());
+            let plain = str::from_utf8(&rest[..run]).or_else(|error| {
+                self.position += error.valid_up_to();
+                self.unit()?;
+                Err(self.bad_text("bytes that are no character"))
+            })?;
+            if !plain.is_empty() {
+                self.lone(high.take(), text)?;
+                text.push_str(plain);
+                self.position += run;
+            }
+            if run < rest.len() {
+                let unit = self.unit()?;
+                match (unit, high.take()) {
+                    (0xdc00.., Some(first)) => {
+                        text.extend(char::decode_utf16([first, unit]).flatten());
+                    }
+                    (0xdc00.., None) => self.lone(Some(unit), text)?,
+                    (_, before) => {
+                        self.lone(before, text)?;
+                        *high = Some(unit);
                     }
                 }
             }
@@ -279,16 +295,112 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The bytes of the first `units` characters of one to three bytes; none where something else stands.
-fn extent(bytes: &[u8], units: usize) -> Option<&[u8]> {
-    let mut end = 0;
-    for _ in 0..units {
-        end += match bytes.get(end)? {
-            0x00..=0x7f => 1,
-            0xc0..=0xdf => 2,
-            0xe0..=0xef => 3,
-            _ => return None,
-        };
+/// Where the first half of a surrogate pair starts.
+fn surrogate(bytes: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    loop {
+        start += bytes.get(start..)?.iter().position(|byte| *byte == 0xed)?;
+        if bytes.get(start + 1).is_some_and(|byte| *byte >= 0xa0) {
+            return Some(start);
+        }
+        start += 1;
     }
-    bytes.get(..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use crate::{DecodeOptions, Decoder, LoneSurrogates};
+
+    #[test]
+    fn units_are_joined_before_they_are_decoded() {
+        for (bytes, text) in [
+            (&b"\x01a"[..], "a"),
+            (b"R\0\0\x01a", "a"),
+            (b"R\0\x01a\0", "a"),
+            (b"R\0\x01aR\0\x01bS\0\x01c", "abc"),
+            (b"R\0\x01a\x30\x01b", "ab"),
+            (b"\x02\xe4\xb8\xad\xe6\x96\x87", "中文"),
+            (b"\x02\xed\xa0\xbd\xed\xb8\x80", "😀"),
+            // A pair in two chunks, with an empty one between.
+            (b"R\0\x01\xed\xa0\xbdR\0\0\x01\xed\xb8\x80", "😀"),
+            (b"R\0\x02a\xed\xa0\xbd\x02\xed\xb8\x80b", "a😀b"),
+            (b"\x01\0", "\0"),
+            (b"\x01\xef\xbf\xbf", "\u{ffff}"),
+            // Halves: alone, before a character, before another first half, in the wrong order.
+            (b"\x01\xed\xa0\xbd", "\u{fffd}"),
+            (b"R\0\x01\xed\xa0\xbd\x01a", "\u{fffd}a"),
+            (b"\x03\xed\xa0\xbd\xed\xa0\xbd\xed\xb8\x80", "\u{fffd}😀"),
+            (b"\x02\xed\xb8\x80\xed\xa0\xbd", "\u{fffd}\u{fffd}"),
+        ] {
+            let mut decoder = Decoder::new(bytes);
+            assert_eq!(decoder.str().expect(text), text);
+            assert!(decoder.is_at_end(), "{text}");
+            let options = DecodeOptions {
+                lone_surrogates: LoneSurrogates::Refuse,
+                ..DecodeOptions::DEFAULT
+            };
+            let strict = Decoder::with_options(bytes, &options).string();
+            assert_eq!(strict.is_err(), text.contains('\u{fffd}'), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_cesu_8_is_refused_where_it_stands() {
+        for (bytes, offset) in [
+            (&b"\x04\xf0\x9f\x98\x80"[..], 1),
+            (b"\x01\x80", 1),
+            (b"\x02a\xff", 2),
+            (b"\x01\xc0\x20", 1),
+            (b"\x01\xc0\x81", 1),
+            (b"\x01\xc1\xbf", 1),
+            (b"\x01\xe0\x9f\xbf", 1),
+            (b"\x01\xe4\xb8\x20", 1),
+            (b"\x01\xe4\xb8", 1),
+            (b"R\0\x01a\x90", 4),
+            (b"R\0\x01aN", 4),
+            (b"R\0\x01aC\x01A\x90\0", 4),
+            (b"\x30\x20a", 2),
+            (b"S\xff\xffa", 3),
+        ] {
+            let error = Decoder::new(bytes).str().expect_err("no text");
+            assert_eq!(error.offset(), offset, "{bytes:x?}: {error}");
+        }
+    }
+
+    #[test]
+    fn one_chunk_is_borrowed() {
+        for bytes in [
+            &b"\x01a"[..],
+            b"\x01\xe4\xb8\xad",
+            b"\x30\x01a",
+            b"S\0\x01a",
+        ] {
+            assert!(
+                matches!(Decoder::new(bytes).str(), Ok(Cow::Borrowed(_))),
+                "{bytes:x?}"
+            );
+        }
+        assert!(matches!(
+            Decoder::new(b"B\0\x01a").bytes(),
+            Ok(Cow::Borrowed(_))
+        ));
+        assert!(
+            matches!(Decoder::new(b"A\0\x01aA\0\x01b\x21c").bytes(), Ok(Cow::Owned(bytes)) if bytes == b"abc")
+        );
+    }
+
+    #[test]
+    fn broken_binary_is_refused() {
+        for bytes in [
+            &b"B\xff\xff\0"[..],
+            b"A\0\x01\0\x01a",
+            b"A\0\x01\0",
+            b"\x22a",
+            b"\x34",
+        ] {
+            assert!(Decoder::new(bytes).bytes().is_err(), "{bytes:x?}");
+        }
+    }
 }

@@ -6,6 +6,9 @@ use crate::{
     value::Container,
 };
 
+/// A container and its number.
+type Numbered = (usize, Container);
+
 impl Decoder<'_> {
     /// A value of any kind. References share what they refer to.
     pub fn value(&mut self) -> Result<Value, DecodeError> {
@@ -72,7 +75,7 @@ impl Decoder<'_> {
     fn container(
         &mut self,
         lead: u8,
-        read: fn(&mut Self, u8) -> Result<(usize, Container), DecodeError>,
+        read: fn(&mut Self, u8) -> Result<Numbered, DecodeError>,
     ) -> Result<Value, DecodeError> {
         if let Some(index) = self.was_read()
             && let Some(value) = self.made_value(index, self.position)?
@@ -86,30 +89,21 @@ impl Decoder<'_> {
         Ok(container.into())
     }
 
-    fn list_value(&mut self, lead: u8) -> Result<(usize, Container), DecodeError> {
+    fn list_value(&mut self, lead: u8) -> Result<Numbered, DecodeError> {
         let header = self.list_header(lead)?;
         self.made.begin(header.index);
         let type_name = header
             .type_ref
             .and_then(|name| self.definitions.type_name(name));
         let mut items = Vec::with_capacity(header.length.unwrap_or(0).min(RESERVED_ELEMENTS));
-        match header.length {
-            Some(length) => {
-                for _ in 0..length {
-                    items.push(self.value()?);
-                }
-            }
-            None => {
-                while !self.ends()? {
-                    items.push(self.value()?);
-                }
-            }
+        while self.continues(header.length, items.len())? {
+            items.push(self.value()?);
         }
         let list = List::new(type_name, items, header.length.is_none());
         Ok((header.index, Container::List(list.into())))
     }
 
-    fn map_value(&mut self, lead: u8) -> Result<(usize, Container), DecodeError> {
+    fn map_value(&mut self, lead: u8) -> Result<Numbered, DecodeError> {
         let header = self.map_header(lead)?;
         self.made.begin(header.index);
         let type_name = header
@@ -126,7 +120,7 @@ impl Decoder<'_> {
         ))
     }
 
-    fn object_value(&mut self, lead: u8) -> Result<(usize, Container), DecodeError> {
+    fn object_value(&mut self, lead: u8) -> Result<Numbered, DecodeError> {
         let (index, class) = self.object_header(lead)?;
         self.made.begin(index);
         let count = self.definitions.fields(class).len();

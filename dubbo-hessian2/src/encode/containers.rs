@@ -134,12 +134,11 @@ impl Encoder {
             index
         };
         self.container();
-        match u8::try_from(index) {
-            Ok(index @ 0..=15) => self.buffer.push(0x60 + index),
-            _ => {
-                self.buffer.push(b'O');
-                self.int(signed(index));
-            }
+        if let Ok(index @ 0..=15) = u8::try_from(index) {
+            self.buffer.push(0x60 + index);
+        } else {
+            self.buffer.push(b'O');
+            self.int(signed(index));
         }
     }
 
@@ -187,4 +186,119 @@ impl Encoder {
 fn signed(index: u32) -> i32 {
     i32::try_from(index)
         .expect("invariant: each entry of a table took a byte of a buffer of at most 2 GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ArrayLists, Class, EncodeOptions, Encoder, Shape, ToHessian, Value, to_vec};
+
+    #[test]
+    fn a_class_is_defined_once_wherever_it_is_known_from() {
+        static SHAPE: Shape = Shape {
+            class: "A",
+            fields: &["b"],
+        };
+        static EQUAL: Shape = Shape {
+            class: "A",
+            fields: &["b"],
+        };
+        let mut encoder = Encoder::new();
+        encoder.begin_object(&SHAPE);
+        encoder.null();
+        encoder.begin_class(&Class::new("A", ["b"]));
+        encoder.null();
+        encoder.begin_object(&EQUAL);
+        encoder.null();
+        // The same name with other fields is another class.
+        encoder.begin_class(&Class::new("A", ["b", "c"]));
+        assert_eq!(
+            encoder.as_bytes(),
+            b"C\x01A\x91\x01b\x60N\x60N\x60NC\x01A\x92\x01b\x01c\x61"
+        );
+    }
+
+    #[test]
+    fn classes_beyond_the_sixteenth_have_a_number_of_their_own() {
+        let classes: Vec<Class> = (0..40)
+            .map(|index| Class::new(format!("A{index}"), [""; 0]))
+            .collect();
+        let mut encoder = Encoder::new();
+        for class in &classes {
+            encoder.begin_class(class);
+        }
+        assert!(encoder.as_bytes().ends_with(b"C\x03A39\x90O\xb7"));
+        let defined = encoder.as_bytes().len();
+        // Clones, equal ones, and those that were written first: each is found, however many there are.
+        for (class, expected) in [
+            (0, &b"\x60"[..]),
+            (15, b"\x6f"),
+            (16, b"O\xa0"),
+            (39, b"O\xb7"),
+        ] {
+            for class in [
+                classes[class].clone(),
+                Class::new(format!("A{class}"), [""; 0]),
+            ] {
+                let before = encoder.as_bytes().len();
+                encoder.begin_class(&class);
+                assert_eq!(&encoder.as_bytes()[before..], expected);
+            }
+        }
+        assert_eq!(encoder.as_bytes().len(), defined + 2 * (1 + 1 + 2 + 2));
+    }
+
+    #[test]
+    fn lists_and_maps_share_one_table_of_types() {
+        let mut encoder = Encoder::new();
+        encoder.begin_list(Some("[int"), 0);
+        encoder.begin_map(Some("T"));
+        encoder.end_map();
+        encoder.begin_list(Some("T"), 8);
+        encoder.begin_list(Some("[int"), 1);
+        assert_eq!(encoder.as_bytes(), b"\x70\x04[intM\x01TZV\x91\x98\x71\x90");
+    }
+
+    #[test]
+    fn a_list_without_a_type_is_an_array_list_for_old_peers() {
+        let options = EncodeOptions {
+            array_lists: ArrayLists::Typed,
+            ..EncodeOptions::default()
+        };
+        let mut encoder = Encoder::with_options(options);
+        vec![vec![1], vec![2]]
+            .encode(&mut encoder)
+            .expect("encodes");
+        assert_eq!(
+            encoder.as_bytes(),
+            b"\x72\x13java.util.ArrayList\x71\x90\x91\x71\x90\x92"
+        );
+    }
+
+    #[test]
+    fn a_container_is_referred_to_by_what_it_was_begun_under() {
+        let mut encoder = Encoder::new();
+        assert!(!encoder.reference(7));
+        encoder.begin_list(None, 1);
+        encoder.begin_map(None);
+        encoder.end_map();
+        assert!(!encoder.reference(8));
+        encoder.begin_map(None);
+        assert!(encoder.reference(7));
+        assert!(encoder.reference(8));
+        encoder.end_map();
+        assert_eq!(encoder.as_bytes(), b"\x79HZHQ\x90Q\x92Z");
+    }
+
+    #[test]
+    fn an_address_that_is_used_again_is_no_reference() {
+        struct Temporary;
+        impl ToHessian for Temporary {
+            fn encode(&self, encoder: &mut Encoder) -> Result<(), crate::EncodeError> {
+                let shared = Value::list([]);
+                Value::list([shared.clone(), shared]).encode(encoder)
+            }
+        }
+        let bytes = to_vec(&[Temporary, Temporary, Temporary]).expect("encodes");
+        assert_eq!(bytes, b"\x7b\x7a\x78Q\x92\x7a\x78Q\x94\x7a\x78Q\x96");
+    }
 }

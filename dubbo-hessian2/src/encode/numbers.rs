@@ -130,3 +130,94 @@ fn decimal(value: f32) -> f64 {
 
 /// Below this, each integer has one float, and its text is its own.
 const EXACT_INTEGERS: f64 = 16_777_216.0;
+
+#[cfg(test)]
+mod tests {
+    use crate::Encoder;
+
+    fn written(write: impl FnOnce(&mut Encoder)) -> Vec<u8> {
+        let mut encoder = Encoder::new();
+        write(&mut encoder);
+        encoder.into_bytes()
+    }
+
+    #[test]
+    fn a_double_is_short_only_where_both_peers_read_it_back() {
+        for (value, length) in [
+            (0.0, 1),
+            (-0.0, 9),
+            (1.0, 1),
+            (-128.0, 2),
+            (128.0, 3),
+            (-32768.0, 3),
+            (32768.0, 5),
+            (12.25, 5),
+            (2_147_483.647, 5),
+            (2_147_483.648, 9),
+            // 0.001 * 9 is another number, and so is 1009 / 1000 as a product.
+            (0.009, 9),
+            (1.0e10, 9),
+            (f64::MIN_POSITIVE, 9),
+            (f64::INFINITY, 9),
+        ] {
+            assert_eq!(
+                written(|encoder| encoder.double(value)).len(),
+                length,
+                "{value}"
+            );
+        }
+        for thousandths in -100_000..100_000 {
+            let value = f64::from(thousandths) / 1000.0;
+            if written(|encoder| encoder.double(value))[0] == 0x5f {
+                let product = 0.001 * f64::from(thousandths);
+                assert_eq!(product.to_bits(), value.to_bits(), "{value}");
+            }
+        }
+        let nan = f64::from_bits(0x7ff8_0000_0000_0001);
+        assert_eq!(
+            written(|encoder| encoder.double(nan)),
+            b"D\x7f\xf8\0\0\0\0\0\x01"
+        );
+    }
+
+    #[test]
+    fn a_float_is_written_as_the_double_of_its_text() {
+        for value in [
+            0.1,
+            1.1,
+            -3.3,
+            1.0e-45,
+            f32::MAX,
+            f32::MIN_POSITIVE,
+            16_777_217.0,
+            1.0e20,
+        ] {
+            let double: f64 = value.to_string().parse().expect("a number");
+            let expected = written(|encoder| encoder.double(double));
+            assert_eq!(written(|encoder| encoder.float(value)), expected, "{value}");
+        }
+        assert_eq!(written(|encoder| encoder.float(f32::NAN))[0], b'D');
+        assert_eq!(
+            written(|encoder| encoder.float(-0.0)),
+            b"D\x80\0\0\0\0\0\0\0"
+        );
+    }
+
+    #[test]
+    fn a_date_is_short_on_a_minute_that_an_int_can_count() {
+        let last = i64::from(i32::MAX) * 60_000;
+        for (milliseconds, lead) in [
+            (0, 0x4b),
+            (-60_000, 0x4b),
+            (1, 0x4a),
+            (-1, 0x4a),
+            (last, 0x4b),
+            (last + 60_000, 0x4a),
+            (i64::MIN, 0x4a),
+            (i64::MAX, 0x4a),
+        ] {
+            let bytes = written(|encoder| encoder.date(milliseconds));
+            assert_eq!(bytes[0], lead, "{milliseconds}");
+        }
+    }
+}

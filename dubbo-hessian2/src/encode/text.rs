@@ -1,18 +1,23 @@
 //! Strings and binary (`docs/spec/hessian2.md` §2.6, §2.7).
 
 use super::Encoder;
+use crate::units;
 
 impl Encoder {
     /// A string: each UTF-16 unit in one to three bytes, long ones in chunks.
     pub fn str(&mut self, text: &str) {
-        let (units, pairs) = measure(text);
-        if pairs {
-            return self.paired(text, units);
+        let (units, pairs) = if text.is_ascii() {
+            (text.len(), 0)
+        } else {
+            units::count(text.as_bytes())
+        };
+        if pairs > 0 {
+            return self.paired(text, units + pairs);
         }
         let chunk = self.chunk();
         let (mut rest, mut units) = (text, units);
         while units > chunk {
-            let (head, tail) = rest.split_at(bytes_of(rest, chunk));
+            let (head, tail) = rest.split_at(prefix(rest, chunk));
             self.string_header(b'R', chunk);
             self.buffer.extend_from_slice(head.as_bytes());
             (rest, units) = (tail, units - chunk);
@@ -59,7 +64,7 @@ impl Encoder {
 
     fn surrogates(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(start) = rest.bytes().position(|byte| byte >= FOUR_BYTES) {
+        while let Some(start) = rest.bytes().position(|byte| byte >= units::PAIR) {
             self.buffer.extend_from_slice(&rest.as_bytes()[..start]);
             let mut characters = rest[start..].chars();
             if let Some(character) = characters.next() {
@@ -73,7 +78,6 @@ impl Encoder {
     }
 
     /// A unit of three bytes.
-    #[expect(clippy::cast_possible_truncation, reason = "the bits are masked")]
     fn unit(&mut self, unit: u16) {
         self.buffer.extend_from_slice(&[
             0xe0 | (unit >> 12) as u8,
@@ -101,29 +105,14 @@ impl Encoder {
     }
 }
 
-/// UTF-16 units, and whether any two of them are one character.
-fn measure(text: &str) -> (usize, bool) {
-    if text.is_ascii() {
-        return (text.len(), false);
-    }
-    let (characters, pairs) = text.bytes().fold((0, 0), |(characters, pairs), byte| {
-        (
-            characters + usize::from(byte & 0xc0 != 0x80),
-            pairs + usize::from(byte >= FOUR_BYTES),
-        )
-    });
-    (characters + pairs, pairs > 0)
-}
-
-/// The bytes of the first `units` characters, all of one unit.
-fn bytes_of(text: &str, units: usize) -> usize {
+/// How many bytes the first `units` characters take, where all are of one unit.
+fn prefix(text: &str, units: usize) -> usize {
     let ascii = text.as_bytes().get(..units).is_some_and(<[u8]>::is_ascii);
     if ascii {
-        return units;
+        units
+    } else {
+        units::prefix(text.as_bytes(), units).map_or(text.len(), <[u8]>::len)
     }
-    text.char_indices()
-        .nth(units)
-        .map_or(text.len(), |(start, _)| start)
 }
 
 /// Bytes and units of a chunk of at most `limit` units that ends between characters: shortened before a pair that
@@ -141,7 +130,93 @@ fn chunk_of(text: &str, limit: usize) -> (usize, usize) {
     (bytes, units)
 }
 
-/// UTF-8's first byte of a character of two UTF-16 units.
-const FOUR_BYTES: u8 = 0xf0;
 /// The longest chunk of binary.
 const BINARY_CHUNK: usize = 0xffff;
+
+#[cfg(test)]
+mod tests {
+    use crate::{DecodeOptions, Decoder, EncodeOptions, Encoder, LoneSurrogates};
+
+    /// The units of each chunk of `text`.
+    fn chunks(text: &str, string_chunk: u16) -> Vec<usize> {
+        let mut encoder = Encoder::with_options(EncodeOptions {
+            string_chunk,
+            ..EncodeOptions::default()
+        });
+        encoder.str(text);
+        let options = DecodeOptions {
+            // A torn pair would be read as one, but not as text of its own.
+            lone_surrogates: LoneSurrogates::Refuse,
+            ..DecodeOptions::DEFAULT
+        };
+        let bytes = encoder.into_bytes();
+        assert_eq!(
+            Decoder::with_options(&bytes, &options)
+                .str()
+                .expect("reads"),
+            text
+        );
+        let (mut rest, mut chunks) = (bytes.as_slice(), Vec::new());
+        loop {
+            let (units, header) = match rest[0] {
+                lead @ 0x00..=0x1f => (usize::from(lead), 1),
+                lead @ 0x30..=0x33 => (usize::from(lead - 0x30) << 8 | usize::from(rest[1]), 2),
+                _ => (usize::from(u16::from_be_bytes([rest[1], rest[2]])), 3),
+            };
+            chunks.push(units);
+            if rest[0] != b'R' {
+                return chunks;
+            }
+            let mut units = units;
+            rest = &rest[header..];
+            while units > 0 {
+                rest = &rest[1 + usize::from(rest[0] >= 0xc0) + usize::from(rest[0] >= 0xe0)..];
+                units -= 1;
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_end_where_java_ends_them() {
+        let cases = [
+            ("a".repeat(0x8000), 0x8000, vec![0x8000]),
+            ("a".repeat(0x8001), 0x8000, vec![0x8000, 1]),
+            ("中".repeat(0x1_0010), 0x8000, vec![0x8000, 0x8000, 0x10]),
+            // A pair that would be torn goes to the next chunk.
+            (
+                format!("{}😀a", "a".repeat(0x7fff)),
+                0x8000,
+                vec![0x7fff, 3],
+            ),
+            (format!("{}😀", "é".repeat(0x7ffe)), 0x8000, vec![0x8000]),
+            ("a".repeat(4097), 4096, vec![4096, 1]),
+            ("😀".repeat(3), 1, vec![2, 2, 2, 0]),
+            ("a中😀".repeat(2), 3, vec![2, 3, 3]),
+            ("ab".into(), 0, vec![1, 1]),
+            (String::new(), 1, vec![0]),
+        ];
+        for (text, chunk, expected) in cases {
+            assert_eq!(chunks(&text, chunk), expected, "{chunk}");
+        }
+    }
+
+    #[test]
+    fn binary_takes_one_chunk_as_far_as_it_reaches() {
+        for (length, header) in [
+            (0, &b"\x20"[..]),
+            (15, b"\x2f"),
+            (16, b"\x34\x10"),
+            (1023, b"\x37\xff"),
+            (1024, b"B\x04\0"),
+            (65535, b"B\xff\xff"),
+            (65536, b"A\xff\xff"),
+        ] {
+            let mut encoder = Encoder::new();
+            encoder.bytes(&vec![7; length]);
+            assert!(encoder.as_bytes().starts_with(header), "{length}");
+            let mut decoder = Decoder::new(encoder.as_bytes());
+            assert_eq!(decoder.bytes().expect("reads").len(), length);
+            assert!(decoder.is_at_end());
+        }
+    }
+}

@@ -132,18 +132,19 @@ impl DecodeError {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut path = self.0.path.iter().rev();
         // The class of the outermost object tells where to look; those inside follow from its fields.
-        let mut named = false;
-        while let Some(step) = path.next() {
+        let (mut started, mut named) = (false, false);
+        for step in self.0.path.iter().rev() {
             match step {
                 Step::Field { class, field } if !named => {
+                    f.write_str(if started { " " } else { "" })?;
                     write!(f, "{class}.{field}")?;
                     named = true;
                 }
                 Step::Field { field, .. } => write!(f, ".{field}")?,
                 Step::Item(index) => write!(f, "[{index}]")?,
             }
+            started = true;
         }
         if !self.0.path.is_empty() {
             f.write_str(": ")?;
@@ -167,3 +168,33 @@ impl fmt::Debug for DecodeError {
 }
 
 impl Error for DecodeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::DecodeError;
+
+    #[test]
+    fn an_error_tells_the_way_to_its_place_from_the_outside() {
+        let error = DecodeError::custom("no")
+            .or_at(7)
+            .in_field("com.x.Zip", "code")
+            .in_item(3);
+        let error = error
+            .in_field("com.x.Address", "zips")
+            .in_field("com.x.User", "address");
+        assert_eq!(
+            error.to_string(),
+            "com.x.User.address.zips[3].code: no (at byte 7)"
+        );
+        assert_eq!(
+            error.in_item(1).to_string(),
+            "[1] com.x.User.address.zips[3].code: no (at byte 7)"
+        );
+        let error = DecodeError::custom("no").or_at(7).or_at(9);
+        assert_eq!(error.offset(), 7);
+        assert_eq!(
+            DecodeError::null_for("com.x.User").to_string(),
+            "null where com.x.User is required; use `Option`"
+        );
+    }
+}

@@ -13,7 +13,9 @@ pub struct EncodeError(Problem);
 enum Problem {
     #[error("{0}")]
     Custom(Cow<'static, str>),
-    #[error("values nest deeper than {MAX_DEPTH}, or than the stack allows; is this a cycle or a long chain?")]
+    #[error(
+        "values nest deeper than {MAX_DEPTH}, or than the stack allows; is this a cycle or a long chain?"
+    )]
     Depth,
     #[error("a list of {0} elements is longer than Java's longest, {max}", max = i32::MAX)]
     Length(usize),

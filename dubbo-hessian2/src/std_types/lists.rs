@@ -84,7 +84,7 @@ macro_rules! list_names {
             }
 
             fn array_type() -> Cow<'static, str> {
-                array_of(T::list_name())
+                array_of(&T::list_name())
             }
         })*
     };
@@ -112,7 +112,7 @@ impl JavaType for Bytes {
     }
 
     fn array_type() -> Cow<'static, str> {
-        array_of("[B".into())
+        array_of("[B")
     }
 }
 
@@ -201,7 +201,7 @@ fn array_name(name: &str) -> String {
 }
 
 /// Hessian's list type of an array of what is called `name`, which is a list or `[B`.
-fn array_of(name: Cow<'static, str>) -> Cow<'static, str> {
+fn array_of(name: &str) -> Cow<'static, str> {
     if name == "[B" {
         "[[byte".into()
     } else {

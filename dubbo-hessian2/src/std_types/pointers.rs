@@ -68,13 +68,11 @@ owners!(Box, Arc);
 
 impl<T: ToHessian> ToHessian for Option<T> {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
-        match self {
-            Some(value) => value.encode(encoder),
-            None => {
-                encoder.null();
-                Ok(())
-            }
+        if let Some(value) = self {
+            return value.encode(encoder);
         }
+        encoder.null();
+        Ok(())
     }
 }
 

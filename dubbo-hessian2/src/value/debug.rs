@@ -132,3 +132,18 @@ impl Debug for Printed<'_> {
 
 /// Deeper values are left out: a chain of references can be as long as a message.
 const DEPTH: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use crate::{Value, from_slice};
+
+    #[test]
+    fn each_container_is_printed_once() {
+        let value: Value =
+            from_slice(b"\x7c\x79\x91\x51\x91\x51\x90M\x01t\x01a\xe1Z").expect("reads");
+        assert_eq!(format!("{value:?}"), r#"[[1], #2, #1, t {"a": 1L}]"#);
+        let object = Value::object("com.x.A", [("x", Value::Null), ("y", Value::Date(5))]);
+        assert_eq!(format!("{object:?}"), "com.x.A { x: null, y: Date(5) }");
+        assert_eq!(format!("{:#?}", Value::list([1.into()])), "[\n    1,\n]");
+    }
+}

@@ -58,3 +58,27 @@ fn drop_values(mut values: Vec<Value>) {
 fn is_container(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Map(_) | Value::Object(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Class, Object, Value};
+
+    #[test]
+    fn a_long_chain_is_dropped_compared_and_printed_without_recursion() {
+        let class = Class::new("A", ["next"]);
+        let chain = || {
+            (0..100_000).fold(Value::Null, |inner, index| match index % 3 {
+                0 => Value::list([inner]),
+                1 => Value::map([("next".into(), inner)]),
+                _ => Object::new(class.clone(), vec![inner]).into(),
+            })
+        };
+        let (left, right) = (chain(), chain());
+        assert_eq!(left, right);
+        assert!(format!("{left:?}").len() < 10_000);
+        assert!(crate::to_vec(&left).is_err());
+        let inner = left.clone();
+        drop(left);
+        assert_eq!(inner, right);
+    }
+}

@@ -95,3 +95,49 @@ impl JavaType for Value {
         "[object".into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Value, from_slice, to_vec};
+
+    #[test]
+    fn one_list_in_two_places_is_written_once() {
+        let list = Value::list([1.into()]);
+        let both = Value::list([list.clone(), list.clone()]);
+        assert_eq!(to_vec(&both).expect("encodes"), b"\x7a\x79\x91\x51\x91");
+        let equal = Value::list([list, Value::list([1.into()])]);
+        assert_eq!(to_vec(&equal).expect("encodes"), b"\x7a\x79\x91\x79\x91");
+    }
+
+    #[test]
+    fn what_was_read_is_written_as_it_was() {
+        for bytes in [
+            &b"W\x91\x92Z"[..],
+            b"U\x01t\x91Z",
+            b"V\x01t\x98\x90\x90\x90\x90\x90\x90\x90\x90",
+            b"\x7a\x70\x01tM\x90Z",
+            b"\x79\x51\x90",
+            b"H\x51\x90\x51\x90Z",
+            b"\x7aC\x01A\x91\x01x\x60\x51\x91\x60\x51\x91",
+            b"C\x01A\x92\x01x\x01x\x60\x91\x92",
+            b"C\x06object\x90\x60",
+            // The same name with other fields is another class.
+            b"\x7bC\x01A\x90\x60C\x01A\x91\x01x\x61N\x60",
+        ] {
+            let value: Value = from_slice(bytes).expect("reads");
+            assert_eq!(to_vec(&value).expect("encodes"), bytes, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_cycle_writes_the_rest_of_it() {
+        // A = [B], B = [back to A].
+        let whole: Value = from_slice(b"\x79\x79\x51\x90").expect("reads");
+        let part = whole.as_list().expect("A")[0].clone();
+        assert_eq!(to_vec(&part).expect("encodes"), b"\x79\x79\x51\x90");
+        drop(whole);
+        let error = to_vec(&part).expect_err("A is gone");
+        assert!(error.to_string().contains("no longer exists"), "{error}");
+        assert_eq!(format!("{part:?}"), "[gone]");
+    }
+}

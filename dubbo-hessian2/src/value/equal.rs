@@ -142,3 +142,86 @@ impl Container {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Value, from_slice};
+
+    #[test]
+    fn values_differ_by_kind_type_and_bits() {
+        let values = [
+            Value::Null,
+            Value::Bool(true),
+            Value::Int(1),
+            Value::Long(1),
+            Value::Double(1.0),
+            Value::Double(0.0),
+            Value::Double(-0.0),
+            Value::Double(f64::NAN),
+            Value::Date(1),
+            "1".into(),
+            b"1"[..].into(),
+            Value::list([]),
+            Value::list([1.into()]),
+            Value::typed_list("[int", [1.into()]),
+            from_slice(b"W\x91Z").expect("reads"),
+            Value::map([]),
+            Value::typed_map("t", []),
+            Value::map([(1.into(), 2.into())]),
+            Value::map([(2.into(), 1.into())]),
+            Value::object("A", [("x", 1.into())]),
+            Value::object("A", [("y", 1.into())]),
+            Value::object("B", [("x", 1.into())]),
+            Value::object("A", [("x", 2.into())]),
+        ];
+        for (index, value) in values.iter().enumerate() {
+            for (other_index, other) in values.iter().enumerate() {
+                assert_eq!(value == other, index == other_index, "{value:?}, {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shared_value_equals_what_it_unfolds_to() {
+        let shared: Value = from_slice(b"\x7a\x79\x91\x51\x91").expect("reads");
+        let unfolded: Value = from_slice(b"\x7a\x79\x91\x79\x91").expect("reads");
+        assert_eq!(shared, unfolded);
+        let other: Value = from_slice(b"\x7a\x79\x91\x79\x92").expect("reads");
+        assert_ne!(shared, other);
+        // A cycle of one, and one of two, unfold to the same; one with something in it does not.
+        let one: Value = from_slice(b"\x79\x51\x90").expect("reads");
+        let two: Value = from_slice(b"\x79\x79\x51\x90").expect("reads");
+        let three: Value = from_slice(b"\x79\x79\x7a\x51\x90N").expect("reads");
+        assert_eq!(one, two);
+        assert_ne!(one, three);
+        assert_ne!(two, three);
+    }
+
+    #[test]
+    fn comparing_takes_linear_time() {
+        // Each list refers to the one before it twice, in one value in another order than in the other.
+        let lists = |first: &[u8], second: &[u8]| {
+            let mut bytes = b"W\x79\x90".to_vec();
+            for index in 1..2000_u16 {
+                let [high, low] = index.to_be_bytes();
+                bytes.extend(
+                    [
+                        b"\x7a",
+                        first,
+                        &[0xd4, high, low],
+                        second,
+                        &[0xd4, high, low],
+                    ]
+                    .concat(),
+                );
+            }
+            bytes.push(b'Z');
+            from_slice::<Value>(&bytes).expect("reads")
+        };
+        let (left, right) = (lists(b"\x51", b"\x51"), lists(b"\x51", b"\x51"));
+        assert_eq!(left, right);
+        let last = |value: &Value| value.as_list().and_then(<[_]>::last).cloned();
+        assert_eq!(last(&left), last(&right));
+        assert_ne!(last(&left), left.as_list().map(|items| items[1998].clone()));
+    }
+}

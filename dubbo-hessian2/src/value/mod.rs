@@ -39,9 +39,10 @@ use crate::{
 /// assert_eq!(car.class(), "com.x.Car");
 /// assert_eq!(car.get("wheels").and_then(Value::as_i64), Some(4));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub enum Value {
     /// Java's null.
+    #[default]
     Null,
     /// `boolean`.
     Bool(bool),
@@ -128,12 +129,6 @@ impl FromHessian for Value {
 
     fn from_null() -> Option<Self> {
         Some(Self::Null)
-    }
-}
-
-impl Default for Value {
-    fn default() -> Self {
-        Self::Null
     }
 }
 

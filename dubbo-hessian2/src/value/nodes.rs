@@ -211,3 +211,40 @@ impl From<Object> for Value {
         Self::Object(Arc::new(object))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Class, Object, Value};
+
+    #[test]
+    fn the_last_of_several_counts() {
+        let object = Value::object("A", [("x", 1.into()), ("y", 2.into()), ("x", 3.into())]);
+        let object = object.as_object().expect("an object");
+        assert_eq!(object.get("x"), Some(&3.into()));
+        assert_eq!(object.get("z"), None);
+        assert_eq!(
+            object.fields().map(|(name, _)| name).collect::<Vec<_>>(),
+            ["x", "y", "x"]
+        );
+        let map = Value::map([
+            ("k".into(), 1.into()),
+            (1.into(), 2.into()),
+            ("k".into(), 3.into()),
+        ]);
+        assert_eq!(
+            map.as_typed_map().and_then(|map| map.get("k")),
+            Some(&3.into())
+        );
+    }
+
+    #[test]
+    fn an_object_has_a_value_for_each_field() {
+        let class = Class::new("A", ["x", "y"]);
+        assert_eq!(
+            Object::new(class.clone(), vec![1.into()]).values(),
+            [1.into(), Value::Null]
+        );
+        let object = Object::new(class, vec![1.into(), 2.into(), 3.into()]);
+        assert_eq!(object.values(), [1.into(), 2.into()]);
+    }
+}
