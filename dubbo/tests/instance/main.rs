@@ -11,6 +11,7 @@ mod keep_alive;
 mod layers;
 mod lifecycle;
 mod limits;
+mod ports;
 mod probe;
 mod published;
 mod report;
