@@ -87,6 +87,17 @@ impl Header {
         }
     }
 
+    /// A whole frame with the few bytes that `body` appends: what the protocol itself says.
+    pub(crate) fn short(self, body: impl FnOnce(&mut BytesMut)) -> BytesMut {
+        let mut frame = BytesMut::new();
+        let written = self.write(usize::MAX, &mut frame, |dst| {
+            body(dst);
+            Ok(())
+        });
+        debug_assert!(written.is_ok(), "a few bytes fit into a frame: {written:?}");
+        frame
+    }
+
     fn encode(self) -> [u8; HEADER] {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         let mut bytes = [0; HEADER];

@@ -41,13 +41,13 @@ async fn recorded_answers_mean_what_they_meant() {
             serialization,
             body,
         } = answer;
-        let served = async {
+        let provider = async {
             let call = connection.call().await;
             let mut answer = Frame::answer(&call, status, &*body);
             answer.flags = answer.flags & !0x1f | serialization;
             connection.send(answer).await;
         };
-        let (reply, ()) = tokio::join!(echo(&stub, "x").into_future(), served);
+        let (reply, ()) = tokio::join!(echo(&stub, "x").into_future(), provider);
         match (status, body.first()) {
             (20, _) if serialization != 2 => check_unreadable(&label, &reply),
             (20, Some(0x90 | 0x93)) => {

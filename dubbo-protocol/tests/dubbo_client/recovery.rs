@@ -16,9 +16,9 @@ use tokio::{net::TcpListener, time::Instant};
 use crate::support::{echo, stub};
 
 /// Answers each call with null.
-fn nulls(frame: Frame) -> Vec<Frame> {
+fn nulls(frame: &Frame) -> Vec<Frame> {
     let answer = if frame.is_call() { &b"\x92"[..] } else { b"N" };
-    vec![Frame::answer(&frame, 20, answer)]
+    vec![Frame::answer(frame, 20, answer)]
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ async fn answered_with(query: &str, len: usize) -> Result<usize, Status> {
         let mut encoder = Encoder::new();
         encoder.str(&"x".repeat(len));
         let body = [&[0x91], encoder.as_bytes()].concat();
-        vec![Frame::answer(&frame, 20, body)]
+        vec![Frame::answer(frame, 20, body)]
     }));
     let reply = echo(&stub, "x").await?;
     Ok(reply.into_message().as_str().map_or(0, str::len))
@@ -51,7 +51,7 @@ async fn requests_over_the_limit_are_not_sent() {
     let connection = server.accept().await;
     tokio::spawn(connection.answer_all(|frame| {
         assert!(frame.body.len() <= 2 << 20);
-        vec![Frame::answer(&frame, 20, [0x92])]
+        vec![Frame::answer(frame, 20, [0x92])]
     }));
     let fits = "x".repeat(2_000_000);
     let reply = echo(&stub, &fits).await.expect("within the limit");

@@ -29,7 +29,7 @@ async fn the_text_of_an_error_is_the_provider_s_to_the_last_character() {
     let mut answers = [(20, exception), (70, refusal)].into_iter();
     tokio::spawn(connection.answer_all(move |frame| {
         let (status, body) = answers.next().expect("two calls");
-        vec![Frame::answer(&frame, status, body)]
+        vec![Frame::answer(frame, status, body)]
     }));
     let status = echo(&stub, "x").await.expect_err("it was thrown");
     assert_eq!(thrown(&status).and_then(Throwable::message), Some(TEXT));
@@ -44,7 +44,7 @@ async fn attachments_of_all_languages_and_cases_go_both_ways() {
     let protocol = DubboProtocol::default();
     let stub = stub(&protocol, server.address(), "").await;
     let mut connection = server.accept().await;
-    let served = async {
+    let provider = async {
         let call = connection.call().await;
         // The map that ends the request, back to where it came from.
         let start = call
@@ -59,7 +59,7 @@ async fn attachments_of_all_languages_and_cases_go_both_ways() {
         .attach("city", "上海")
         .attach("TraceId", "abc")
         .attach("lines", TEXT);
-    let (reply, ()) = tokio::join!(call.into_future(), served);
+    let (reply, ()) = tokio::join!(call.into_future(), provider);
     let reply = reply.expect("it worked");
     assert_eq!(reply.message(), &Value::from("OK"));
     for (name, want) in [

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _},
     time::{Duration, timeout},
@@ -16,10 +16,10 @@ use tokio::{
 use super::{
     super::{
         body::{
-            event::{Event, HEARTBEAT, MAX_EVENT},
+            event::{self, Event, HEARTBEAT, MAX_EVENT},
             response,
         },
-        frame::{FrameDecoder, HEADER, HESSIAN2, Header, Received},
+        frame::{FrameDecoder, HESSIAN2, Header, Received},
         outbox::Batch,
         status::{BAD_REQUEST, OK},
     },
@@ -143,6 +143,8 @@ impl Driver {
         loop {
             let outbox = &self.wire.outbox;
             let Some(batch) = &mut self.batch else {
+                // A single caller makes no other call meanwhile.
+                self.gather &= self.wire.table.len() > 1;
                 match ready!(outbox.poll_take(&mut self.gather, cx)) {
                     Some(batch) => self.batch = Some(batch),
                     None => return Poll::Ready(Ok(())),
@@ -171,7 +173,8 @@ impl Driver {
         match ready!(pulse.poll(cx)) {
             Silence::Probe => {
                 self.last_event = self.last_event.checked_sub(1).unwrap_or(-1);
-                self.send(Header::event(self.last_event, true), HEARTBEAT);
+                let beat = Header::event(self.last_event, true);
+                self.send(beat, |body| body.extend_from_slice(HEARTBEAT));
                 Poll::Ready(Ok(()))
             }
             Silence::GiveUp(after) => Poll::Ready(Err(format!(
@@ -189,14 +192,7 @@ impl Driver {
             (false, false) => self.wire.life.note_answer(),
             // The answer to a heartbeat has done its work by coming. dubbo-go sends some that nobody asked for.
             (false, true) => return,
-            (true, true) => {
-                return match body {
-                    Some(body) if body.len() <= MAX_EVENT => self.event(header, body),
-                    _ => {
-                        tracing::debug!(address = %self.wire.address, "an event too long to be one")
-                    }
-                };
-            }
+            (true, true) => return self.event(header, body),
             (true, false) => return self.refuse(header),
         }
         match self
@@ -212,9 +208,16 @@ impl Driver {
         }
     }
 
-    fn event(&mut self, header: Header, body: &[u8]) {
+    fn event(&mut self, header: Header, body: Option<&Bytes>) {
+        let Some(body) = body.filter(|body| body.len() <= MAX_EVENT) else {
+            let len = header.len;
+            tracing::debug!(address = %self.wire.address, len, "an event is dropped: it is too long");
+            return;
+        };
+        if let Some(null) = event::answer(header, body) {
+            return self.send(header.answer(OK), |body| body.extend_from_slice(null));
+        }
         match Event::read(body) {
-            Event::Heartbeat if header.two_way => self.send(header.answer(OK), HEARTBEAT),
             Event::ReadOnly => self.wire.pause(Pause::ReadOnly),
             Event::Writable => self.wire.life.resume(),
             Event::Heartbeat | Event::Unknown => {}
@@ -225,23 +228,16 @@ impl Driver {
     fn refuse(&mut self, header: Header) {
         tracing::debug!(address = %self.wire.address, id = header.id, "the provider calls back");
         if header.two_way {
-            let mut text = BytesMut::new();
-            response::write_text(NO_CALLBACKS, &mut text);
             let header = Header {
                 serialization: HESSIAN2,
                 ..header.answer(BAD_REQUEST)
             };
-            self.send(header, &text);
+            self.send(header, |body| response::write_text(NO_CALLBACKS, body));
         }
     }
 
-    fn send(&mut self, header: Header, body: &[u8]) {
-        let mut frame = BytesMut::with_capacity(HEADER + body.len());
-        let written = header.write(usize::MAX, &mut frame, |dst| {
-            dst.extend_from_slice(body);
-            Ok(())
-        });
-        debug_assert!(written.is_ok(), "a few bytes fit into a frame");
+    fn send(&mut self, header: Header, body: impl FnOnce(&mut BytesMut)) {
+        let frame = header.short(body);
         self.owed += frame.len();
         self.wire.outbox.answer(frame);
     }

@@ -155,7 +155,7 @@ mod tests {
         for why in [Pause::Closing, Pause::ReadOnly] {
             life.pause(why);
             assert_eq!((life.is_open(), life.paused()), (false, Some(why)));
-            let waiting = timeout(PATIENCE - Duration::from_millis(1), life.retired());
+            let waiting = timeout(PATIENCE * 9 / 10, life.retired());
             assert!(waiting.await.is_err());
             life.resume();
             assert_eq!((life.is_open(), life.paused()), (true, None));

@@ -109,9 +109,9 @@ impl Connection {
     }
 
     /// Answers every frame with those that `script` makes of it, until the peer closes the connection.
-    pub async fn answer_all(mut self, mut script: impl FnMut(Frame) -> Vec<Frame>) {
+    pub async fn answer_all(mut self, mut script: impl FnMut(&Frame) -> Vec<Frame>) {
         while let Some(frame) = self.frame_or_end().await {
-            let answers = script(frame);
+            let answers = script(&frame);
             let bytes: Vec<u8> = answers.iter().flat_map(Frame::encode).collect();
             if self.io.write_all(&bytes).await.is_err() {
                 return;

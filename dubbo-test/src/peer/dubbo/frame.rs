@@ -146,8 +146,11 @@ mod tests {
             (Frame::call(-2, ""), "dabbc200fffffffffffffffe00000000"),
         ] {
             let mut bytes = frame.encode();
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            assert_eq!(hex, want);
+            let pairs = (0..want.len()).step_by(2);
+            let want: Vec<u8> = pairs
+                .map(|at| u8::from_str_radix(&want[at..at + 2], 16).expect("hex"))
+                .collect();
+            assert_eq!(bytes, want);
             bytes.push(0xda);
             assert_eq!(Frame::take(&mut bytes), Some(frame));
             assert_eq!(bytes, [0xda]);

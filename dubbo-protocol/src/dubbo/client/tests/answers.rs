@@ -1,6 +1,7 @@
 //! What is made of answers, good and bad.
 
 use dubbo_core::status::Origin;
+use dubbo_hessian2::java::Throwable;
 
 use super::*;
 use crate::java::thrown;
@@ -117,7 +118,7 @@ async fn an_exception_is_the_application_s_own_error_with_class_and_message() {
         let reply = answered(|id| Frame::ok(id, bytes(body))).await;
         let status = assert_failed(reply, Code::Business, Retry::Never, &["boom"]);
         assert_eq!(status.origin(), Origin::Business);
-        assert_eq!(thrown(&status).map(|thrown| thrown.class()), Some(class));
+        assert_eq!(thrown(&status).map(Throwable::class), Some(class));
         assert_eq!(status.attachments().get("dubbo"), attachment);
     }
 }

@@ -1,5 +1,7 @@
 //! What is sent: byte for byte that of the specification, and that of Java.
 
+use std::fmt::Write as _;
+
 use super::*;
 
 /// The frames of §22 begin with their own ids.
@@ -8,8 +10,11 @@ fn with_id(hex: &str, id: i64) -> String {
 }
 
 fn hex(frame: &Frame) -> String {
-    let bytes = frame.encode();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::new();
+    for byte in frame.encode() {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 const V_E: &str = "dabbc2000000000000000003000000db05322e302e321f6f72672e6170616368652e647562626f2e73616d706c652e\
