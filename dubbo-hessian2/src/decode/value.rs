@@ -12,35 +12,54 @@ type Numbered = (usize, Container);
 impl Decoder<'_> {
     /// A value of any kind. References share what they refer to.
     pub fn value(&mut self) -> Result<Value, DecodeError> {
+        let mut read = Value::Null;
+        self.put_value(|value| read = value)?;
+        Ok(read)
+    }
+
+    /// Reads a value and puts it where it belongs: made there, it is not copied, which takes longer than reading it.
+    #[inline]
+    fn put_value(&mut self, put: impl FnOnce(Value)) -> Result<(), DecodeError> {
         let lead = self.lead()?;
         match lead {
-            REFERENCE => {
+            b'H' | b'M' => put(self.container(lead, Self::map_value)?),
+            b'O' | 0x60..=0x6f => put(self.container(lead, Self::object_value)?),
+            b'U'..=b'X' | 0x70..=0x7f => put(self.container(lead, Self::list_value)?),
+            _ => {
                 self.count_node()?;
-                return self.referenced_value();
+                return self.put_plain_value(lead, put);
             }
-            b'H' | b'M' => return self.container(lead, Self::map_value),
-            b'O' | 0x60..=0x6f => return self.container(lead, Self::object_value),
-            b'U'..=b'X' | 0x70..=0x7f => return self.container(lead, Self::list_value),
-            _ => self.count_node()?,
         }
+        Ok(())
+    }
+
+    /// The same for what is no container.
+    #[inline]
+    fn put_plain_value(&mut self, lead: u8, put: impl FnOnce(Value)) -> Result<(), DecodeError> {
         if let Some(text) = self.short_str() {
-            return Ok(Value::String(text.into()));
+            put(Value::String(text.into()));
+            return Ok(());
         }
-        Ok(match self.kind_of(lead)? {
+        if lead == REFERENCE {
+            put(self.referenced_value()?);
+            return Ok(());
+        }
+        match self.kind_of(lead)? {
             Kind::Null => {
                 self.position += 1;
-                Value::Null
+                put(Value::Null);
             }
-            Kind::Bool => Value::Bool(self.bool()?),
-            Kind::Date => Value::Date(self.date()?),
-            Kind::String => Value::String(self.str()?.into()),
-            Kind::Bytes => Value::Bytes(self.bytes()?.into_owned().into()),
+            Kind::Bool => put(Value::Bool(self.bool()?)),
+            Kind::Date => put(Value::Date(self.date()?)),
+            Kind::String => put(Value::String(self.str()?.into())),
+            Kind::Bytes => put(Value::Bytes(self.bytes()?.into_owned().into())),
             _ => match self.number("a number")? {
-                Number::Int(value) => Value::Int(value),
-                Number::Long(value) => Value::Long(value),
-                Number::Double(value) => Value::Double(value),
+                Number::Int(value) => put(Value::Int(value)),
+                Number::Long(value) => put(Value::Long(value)),
+                Number::Double(value) => put(Value::Double(value)),
             },
-        })
+        }
+        Ok(())
     }
 
     fn referenced_value(&mut self) -> Result<Value, DecodeError> {
@@ -97,7 +116,7 @@ impl Decoder<'_> {
             .and_then(|name| self.definitions.type_name(name));
         let mut items = Vec::with_capacity(header.length.unwrap_or(0).min(RESERVED_ELEMENTS));
         while self.continues(header.length, items.len())? {
-            items.push(self.value()?);
+            self.put_value(|value| items.push(value))?;
         }
         let list = List::new(type_name, items, header.length.is_none());
         Ok((header.index, Container::List(list.into())))
@@ -126,7 +145,7 @@ impl Decoder<'_> {
         let count = self.definitions.fields(class).len();
         let mut fields = Vec::with_capacity(count.min(RESERVED_ELEMENTS));
         for _ in 0..count {
-            fields.push(self.value()?);
+            self.put_value(|value| fields.push(value))?;
         }
         let class = self.definitions.class(class);
         Ok((index, Container::Object(Object::new(class, fields).into())))
