@@ -10,7 +10,10 @@ use dubbo_core::{
     service::{ServiceDescriptor, ServiceKey},
     status::Status,
 };
-use dubbo_hessian2::{FromHessian, Value, java::json::from_json};
+use dubbo_hessian2::{
+    FromHessian, Value,
+    java::{Date, json::from_json},
+};
 
 use super::{
     ECHO, GENERIC, GenericMode, INVOKE,
@@ -92,7 +95,8 @@ impl GenericClient {
     /// Calls `method` with the arguments in `args`, the text of a JSON array; the result comes as JSON text.
     ///
     /// How values are written is told at [`dubbo_hessian2::java::json`]. The call itself goes in the client's mode:
-    /// [`GenericMode::Map`] is good for JSON too.
+    /// [`GenericMode::Map`] is good for JSON too. An argument of the type `java.util.Date` may be ISO 8601 text; inside of
+    /// objects, a Java provider reads dates as `2017-07-14 02:40:00` only.
     ///
     /// # Errors
     ///
@@ -111,7 +115,10 @@ impl GenericClient {
         let args = args
             .as_list()
             .ok_or_else(|| unusable(&format!("they are {}", args.kind())))?;
-        Ok(self.call::<Json>(method, types, args.to_vec()))
+        let of = |index: usize| types.and_then(|types| types.get(index).copied());
+        let args = args.iter().enumerate();
+        let args = args.map(|(index, arg)| dated(of(index), arg.clone()));
+        Ok(self.call::<Json>(method, types, args.collect()))
     }
 
     /// Asks the provider to send `value` back.
@@ -141,6 +148,15 @@ impl GenericClient {
     fn ask<A: Adapter>(&self, request: Request<Asked<Argument>>) -> Call<'_, Response<A::Message>> {
         self.stub.unary::<Args<Asked<Argument>>, A>(INVOKE, request)
     }
+}
+
+/// JSON has no dates, and Java takes few texts for one.
+fn dated(java_type: Option<&str>, value: Value) -> Value {
+    let text = value
+        .as_str()
+        .filter(|_| java_type == Some("java.util.Date"));
+    let date = text.and_then(|text| text.parse::<Date>().ok());
+    date.map_or(value, |date| Value::Date(date.millis()))
 }
 
 #[cfg(test)]
@@ -179,6 +195,25 @@ mod tests {
             &written(GenericMode::Gson, Some(&[]), "world".into())[..],
             b"\x08sayHello\x70\x07[string\x71\x07[object\x07\"world\""
         );
+    }
+
+    #[test]
+    fn a_text_is_a_date_where_java_wants_one() {
+        let (date, text) = (Some("java.util.Date"), "2017-07-14T02:40:00.123Z");
+        for (java_type, value, want) in [
+            (date, text.into(), Value::Date(1_500_000_000_123)),
+            (
+                date,
+                "2017-07-14 02:40:00".into(),
+                "2017-07-14 02:40:00".into(),
+            ),
+            (date, 7.into(), 7.into()),
+            (date, Value::Null, Value::Null),
+            (Some("java.lang.String"), text.into(), text.into()),
+            (None, text.into(), text.into()),
+        ] {
+            assert_eq!(dated(java_type, value), want, "{java_type:?}");
+        }
     }
 
     #[test]
