@@ -2,12 +2,18 @@
 
 use std::{path::Path, time::Duration};
 
-use dubbo::{Code, Instance, Status, config::TlsConfig};
+use dubbo::{
+    Code, Instance, Status,
+    config::{ReferenceConfig, TlsConfig},
+};
 use dubbo_test::{
     certificates::{Authority, Issued},
     soon,
 };
-use examples::greet::GreeterClient;
+use examples::{
+    greet::GreeterClient,
+    users::{UserServiceClient, UserServiceServer, Users},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -247,7 +253,7 @@ async fn what_is_set_in_code_is_as_good_and_consumers_are_told() {
         .ca_cert_file(text(&authority.file()))
         .tls_cert_file(text(&issued.cert))
         .tls_key_file(text(&issued.key));
-    let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}, local: {name: injvm}}}";
+    let yaml = "dubbo: {protocols: {tri: {ip: 127.0.0.1, port: 0}, local: {name: injvm}}, shutdown: {step-timeout: 0}}";
     let both = load(yaml)
         .tls(tls)
         .provide(named("p"))
@@ -264,9 +270,46 @@ async fn what_is_set_in_code_is_as_good_and_consumers_are_told() {
     let over_tcp = exported.iter().find(|url| url.protocol() == "tri");
     let url = format!("tri://{}", over_tcp.expect("is exported").address());
     let client: GreeterClient = both
-        .refer_with(dubbo::config::ReferenceConfig::new().url([url]))
+        .refer_with(ReferenceConfig::new().url([url]))
         .await
         .expect("refers");
     assert_eq!(outcome(&client).await.expect("it works"), "p");
     soon("the end", both.shutdown(Duration::from_secs(5))).await;
+}
+
+#[tokio::test]
+async fn the_same_keys_secure_the_classic_protocol() {
+    let authority = Authority::new();
+    let tls = ca(&authority) + &own(&authority.issue(&["127.0.0.1"]));
+    let yaml = format!(
+        "dubbo: {{protocols: {{d: {{name: dubbo, ip: 127.0.0.1, port: 0}}}}, tls_config: {{{tls}}}}}"
+    );
+    let provider = load(&yaml).provide(UserServiceServer::new(Users));
+    let provider = provider.build().expect("valid");
+    provider.start().await.expect("starts");
+    let url = url_of(&provider);
+    let mut wrong_name = ca(&authority) + &own(&authority.issue(&["client"]));
+    wrong_name.push_str("tls-server-name: other.internal");
+    for (tls, want) in [
+        (ca(&authority) + &own(&authority.issue(&["client"])), "Ada"),
+        (ca(&authority), "the peer demands a certificate"),
+        (wrong_name, "it is not for `other.internal`"),
+        (String::new(), "the connection was lost"),
+    ] {
+        let consumer = load(&format!(
+            "dubbo: {{consumer: {{check: false}}, tls_config: {{{tls}}}}}"
+        ));
+        let consumer = consumer.build().expect("valid");
+        let options = ReferenceConfig::new().url([url.clone()]).retries(0);
+        let users: UserServiceClient = consumer.refer_with(options).await.expect("refers");
+        let answer = soon("an answer", users.get_user("ada".to_owned())).await;
+        let text = match answer {
+            Ok(user) => user.into_message().name,
+            Err(status) => {
+                assert_eq!(status.code(), Code::Unavailable, "{status}");
+                status.to_string()
+            }
+        };
+        assert!(text.contains(want), "{want} in {text}");
+    }
 }
