@@ -1,7 +1,9 @@
 //! One connection from its first byte to its last.
 
 use std::{
+    future::poll_fn,
     io,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -11,6 +13,7 @@ use std::{
 
 use bytes::{BufMut as _, BytesMut};
 use dubbo_core::invocation::Peer;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -25,8 +28,8 @@ use super::{
     settings::Settings,
 };
 use crate::dubbo::{
-    body::event::{Event, HEARTBEAT, MAX_EVENT, READ_ONLY},
-    frame::{Frame, FrameDecoder, FrameError, HESSIAN2, Header, Received},
+    body::event::{self, MAX_EVENT, READ_ONLY},
+    frame::{Frame, FrameDecoder, FrameError, Header, Received},
     outbox::Outbox,
     status::{BAD_REQUEST, OK},
 };
@@ -82,24 +85,24 @@ impl Shared {
         // Whatever ends this function ends the calls too.
         let _gone = link.gone.clone().drop_guard();
         let (reader, writer) = tokio::io::split(io);
-        let ended = tokio::select! {
-            ended = link.read(reader) => ended,
-            ended = link.write(writer) => ended,
-            ended = link.silent() => ended,
-            never = link.leave() => never,
-            () = link.gone.cancelled() => {
-                if !link.calls.is_empty() {
-                    link.server.aborted.fetch_add(1, Ordering::Relaxed);
-                }
-                Ok(())
-            }
-        };
+        // Most of these have nothing to do most of the time: each is polled only when it was woken itself.
+        let mut parts = FuturesUnordered::<Part<'_>>::new();
+        parts.push(Box::pin(link.read(reader)));
+        parts.push(Box::pin(link.write(writer)));
+        parts.push(Box::pin(link.silent()));
+        parts.push(Box::pin(link.leave()));
+        parts.push(Box::pin(link.cut()));
+        let ended = parts.next().await.unwrap_or(Ok(()));
+        drop(parts);
         link.outbox.close();
         if let Err(error) = ended {
             tracing::debug!(%error, %remote, "a connection ended with an error");
         }
     }
 }
+
+/// What a connection does at the same time. The first to end ends it.
+type Part<'a> = Pin<Box<dyn Future<Output = Result<(), Ending>> + Send + 'a>>;
 
 /// One of the calls that are under way.
 pub(super) struct Running<'a>(&'a AtomicUsize);
@@ -215,14 +218,10 @@ impl Link {
             tracing::debug!(remote = %self.peer.remote, len = body.len(), "an event is dropped: it is too long");
             return;
         }
-        // Other serializations write null in their own way, and send nothing else two-way.
-        let ours = header.serialization == HESSIAN2;
-        let asks = !ours || Event::read(body) == Event::Heartbeat;
-        if !(header.request && header.two_way && asks) {
-            return;
+        if let Some(null) = event::answer(*header, body) {
+            self.send(header.answer(OK).short(|body| body.put_slice(null)))
+                .await;
         }
-        let null = if ours { HEARTBEAT } else { body };
-        self.send(event(header.answer(OK), null)).await;
     }
 
     /// Says no to a call that is too large, and reads over its body if that is not too much to ask.
@@ -243,16 +242,15 @@ impl Link {
 
     async fn write(&self, mut io: impl AsyncWrite + Unpin) -> Result<(), Ending> {
         let mut gather = true;
-        while let Some(mut batch) =
-            std::future::poll_fn(|cx| self.outbox.poll_take(&mut gather, cx)).await
+        while let Some(mut batch) = poll_fn(|cx| {
+            // Without other calls there is nothing to wait for.
+            gather &= self.calls.len() > 1;
+            self.outbox.poll_take(&mut gather, cx)
+        })
+        .await
         {
             while !batch.is_written() {
-                let io = &mut io;
-                std::future::poll_fn(|cx| {
-                    self.outbox
-                        .poll_write(&mut batch, std::pin::Pin::new(&mut *io), cx)
-                })
-                .await?;
+                poll_fn(|cx| self.outbox.poll_write(&mut batch, Pin::new(&mut io), cx)).await?;
                 self.activity.note();
             }
             io.flush().await?;
@@ -275,12 +273,22 @@ impl Link {
         }
     }
 
+    /// Waits until everything ends.
+    async fn cut(&self) -> Result<(), Ending> {
+        self.gone.cancelled().await;
+        if !self.calls.is_empty() {
+            self.server.aborted.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Takes part in the end of the server. The connection ends with what is written last.
     async fn leave(&self) -> Result<(), Ending> {
         let catalog = &self.server.catalog;
         catalog.reached(Stage::Leaving).await;
         let id = self.server.events.fetch_add(1, Ordering::Relaxed);
-        self.send(event(Header::event(id.cast_signed(), false), READ_ONLY))
+        let notice = Header::event(id.cast_signed(), false);
+        self.send(notice.short(|body| body.put_slice(READ_ONLY)))
             .await;
         catalog.reached(Stage::Draining).await;
         loop {
@@ -295,19 +303,6 @@ impl Link {
         self.outbox.finish();
         std::future::pending().await
     }
-}
-
-fn event(header: Header, body: &[u8]) -> BytesMut {
-    let mut frame = BytesMut::new();
-    let written = header.write(usize::MAX, &mut frame, |dst| {
-        dst.put_slice(body);
-        Ok(())
-    });
-    debug_assert!(
-        written.is_ok(),
-        "a few bytes are always written: {written:?}"
-    );
-    frame
 }
 
 /// When something was last heard or said.

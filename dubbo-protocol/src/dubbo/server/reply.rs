@@ -52,13 +52,7 @@ impl Refusal {
             serialization: HESSIAN2,
             ..request.answer(self.status)
         };
-        let mut frame = BytesMut::new();
-        let written = header.write(usize::MAX, &mut frame, |dst| {
-            write_text(&self.text, dst);
-            Ok(())
-        });
-        debug_assert!(written.is_ok(), "a text is always written: {written:?}");
-        frame
+        header.short(|body| write_text(&self.text, body))
     }
 }
 

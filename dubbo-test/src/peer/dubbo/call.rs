@@ -102,12 +102,16 @@ pub struct Answer {
 /// What an answer says.
 #[derive(Debug, PartialEq)]
 pub enum Said {
+    /// The handler threw.
     Exception {
+        /// The name of the class.
         class: String,
+        /// The message.
         message: String,
     },
     /// Another status than 20, with its text.
     Refused(u8, String),
+    /// The result.
     Value(Value),
 }
 
