@@ -4,12 +4,21 @@
 //! writes; a value of unknown shape is a [`Value`]. Both directions are one pass over a byte slice, without I/O.
 //!
 //! ```
-//! use dubbo_hessian2::{Value, from_slice, to_vec};
+//! use dubbo_hessian2::{Hessian, Value, from_slice, to_vec};
 //!
-//! let bytes = to_vec(&vec!["a".to_owned(), "b".to_owned()])?;
-//! assert_eq!(bytes, [0x7a, 1, b'a', 1, b'b']);
-//! assert_eq!(from_slice::<Vec<String>>(&bytes)?, ["a", "b"]);
-//! assert_eq!(from_slice::<Value>(&bytes)?, Value::list(["a".into(), "b".into()]));
+//! #[derive(Debug, PartialEq, Hessian)]
+//! #[hessian(class = "com.x.User")]
+//! struct User {
+//!     id: i64,
+//!     nick_name: Option<String>, // `nickName` in Java
+//! }
+//!
+//! let user = User { id: 7, nick_name: Some("Al".into()) };
+//! let bytes = to_vec(&user)?;
+//! assert_eq!(from_slice::<User>(&bytes)?, user);
+//!
+//! let value: Value = from_slice(&bytes)?;
+//! assert_eq!(value, Value::object("com.x.User", [("id", 7_i64.into()), ("nickName", "Al".into())]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

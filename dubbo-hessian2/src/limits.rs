@@ -18,13 +18,14 @@ pub struct DecodeOptions {
 /// What one message may cost (`docs/spec/hessian2.md` §18). More is an error, before anything is allocated for it.
 ///
 /// Lengths need no limits of their own: what is claimed must be there, each element and each unit of text being a byte
-/// at least, and nothing is reserved ahead for more than [1024 elements](Limits).
+/// at least, and nothing is reserved for more than 1024 elements ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// How deep lists, maps and objects may nest, what is reached through references included. Default 128; more than
     /// [`MAX_DEPTH`] counts as that.
     pub depth: usize,
-    /// How many lists, maps, objects and values inside a [`Value`](crate::Value) there may be. Default 1 000 000.
+    /// How many things there may be that take much more memory than bytes: lists, maps, objects, names of fields, values
+    /// inside a [`Value`](crate::Value), and nulls in the place of large structs. Default 1 000 000.
     pub nodes: usize,
     /// How many bytes may be read again, because references stand for plain Rust values, which are not shared.
     /// Default 8 MiB.

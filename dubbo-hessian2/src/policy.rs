@@ -56,7 +56,8 @@ impl ClassPolicy {
     ///
     /// Wins over [`allow`](Self::allow).
     pub fn deny(mut self, prefix: impl AsRef<str>) -> Self {
-        self.denied.push(dotted(prefix.as_ref()).to_lowercase());
+        self.denied
+            .push(dotted(prefix.as_ref()).to_ascii_lowercase());
         self
     }
 
@@ -70,18 +71,22 @@ impl ClassPolicy {
         if self.mode == CheckMode::Off {
             return true;
         }
-        let class = dotted(class);
-        let lower = class.to_lowercase();
-        let denied = self.denied.iter().any(|prefix| lower.starts_with(prefix));
-        let allowed = self.allowed.iter().any(|prefix| class.starts_with(prefix));
-        if !denied && (allowed || is_of_java(&class)) {
+        let denied = self
+            .denied
+            .iter()
+            .any(|prefix| starts(class, prefix, u8::to_ascii_lowercase));
+        let allowed = self
+            .allowed
+            .iter()
+            .any(|prefix| starts(class, prefix, |byte| *byte));
+        if !denied && (allowed || is_of_java(class)) {
             return true;
         }
         let refused = denied || self.mode == CheckMode::Strict;
         if refused {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        if (refused || self.mode == CheckMode::Warn) && self.is_new(&class) {
+        if (refused || self.mode == CheckMode::Warn) && self.is_new(class) {
             tracing::warn!(
                 target: "dubbo::hessian::audit",
                 class,
@@ -102,6 +107,14 @@ impl ClassPolicy {
 
 fn dotted(name: &str) -> String {
     name.replace('$', ".")
+}
+
+/// Whether `class`, dotted and folded, starts with `prefix`, which is.
+fn starts(class: &str, prefix: &str, fold: fn(&u8) -> u8) -> bool {
+    let class = class
+        .bytes()
+        .map(|byte| if byte == b'$' { b'.' } else { fold(&byte) });
+    class.take(prefix.len()).eq(prefix.bytes())
 }
 
 /// What Java itself brings, and what stands for it on the wire: exceptions reach us from any method, dates and numbers

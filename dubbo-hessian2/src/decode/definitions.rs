@@ -129,6 +129,9 @@ impl<'a> Decoder<'a> {
         let name = self.name("the name of a class")?;
         let count = self.length("the fields of a class")?;
         self.check(count, limits.fields, "fields", "fields in one class")?;
+        if !again {
+            self.count_nodes(count)?;
+        }
         let start = self.definitions.fields.len();
         for _ in 0..count {
             let field = self.name("the name of a field")?;

@@ -185,10 +185,15 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    /// Counts a list, a map, an object or a value inside a [`Value`](crate::Value).
+    /// Counts something that takes much more memory than bytes.
     #[inline]
-    fn count_node(&mut self) -> Result<(), DecodeError> {
-        self.nodes += 1;
+    pub(crate) fn count_node(&mut self) -> Result<(), DecodeError> {
+        self.count_nodes(1)
+    }
+
+    #[inline]
+    fn count_nodes(&mut self, count: usize) -> Result<(), DecodeError> {
+        self.nodes += count;
         self.check(
             self.nodes,
             self.options.limits.nodes,

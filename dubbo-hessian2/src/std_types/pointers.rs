@@ -78,11 +78,14 @@ impl<T: ToHessian> ToHessian for Option<T> {
 
 impl<T: FromHessian> FromHessian for Option<T> {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        if decoder.null()? {
-            Ok(None)
-        } else {
-            T::decode(decoder).map(Some)
+        if !decoder.null()? {
+            return T::decode(decoder).map(Some);
         }
+        // One byte stands for all of a struct.
+        if size_of::<T>() > LARGE {
+            decoder.count_node()?;
+        }
+        Ok(None)
     }
 
     fn from_null() -> Option<Self> {
@@ -104,3 +107,6 @@ impl<T: JavaType> JavaType for Option<T> {
         }
     }
 }
+
+/// As long as a string or a list and its like.
+const LARGE: usize = 32;
