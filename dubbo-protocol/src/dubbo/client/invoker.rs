@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicU8, AtomicUsize, Ordering},
 };
 
 use arc_swap::ArcSwapOption;
@@ -83,17 +83,17 @@ impl Invoker for DubboInvoker {
             arguments,
             until: deadline.map(|deadline| deadline.at),
         };
-        let sent = AtomicBool::new(false);
+        let progress = Progress::default();
         let Some(deadline) = deadline else {
-            return self.carry(&call, &place, &sent).await;
+            return self.carry(&call, &place, &progress).await;
         };
         if deadline.after.is_zero() {
             return Err(place.name(deadline.expired(false)));
         }
-        match timeout_at(deadline.at, self.carry(&call, &place, &sent)).await {
+        match timeout_at(deadline.at, self.carry(&call, &place, &progress)).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(status)) => Err(deadline.or_late(status, &place)),
-            Err(_) => Err(place.name(deadline.expired(sent.load(Ordering::Relaxed)))),
+            Err(_) => Err(place.name(progress.expired(deadline))),
         }
     }
 
@@ -105,7 +105,7 @@ impl Invoker for DubboInvoker {
 
 impl DubboInvoker {
     /// Sends `call`, and sends it again where nothing of it was written.
-    async fn carry(&self, call: &Outgoing, place: &Place, sent: &AtomicBool) -> RpcResult {
+    async fn carry(&self, call: &Outgoing, place: &Place, progress: &Progress) -> RpcResult {
         let Some(endpoint) = self.endpoint.load_full() else {
             let closed = Status::unavailable("the reference has been closed").not_processed();
             return Err(place.name(closed));
@@ -116,7 +116,7 @@ impl DubboInvoker {
         loop {
             let connection = endpoint.connection().await;
             let connection = connection.map_err(|status| place.name(status))?;
-            let failure = match self.exchange(call, &connection, place, sent).await {
+            let failure = match self.exchange(call, &connection, place, progress).await {
                 Ok(reply) => return reply,
                 Err(failure) => failure,
             };
@@ -125,7 +125,7 @@ impl DubboInvoker {
                 return Err(status);
             }
             moves_left -= 1;
-            sent.store(false, Ordering::Relaxed);
+            progress.note(NO_CONNECTION);
             tracing::debug!(call = %place, %status, "sending the call on another connection");
         }
     }
@@ -141,8 +141,9 @@ impl DubboInvoker {
         call: &Outgoing,
         connection: &Connection,
         place: &Place,
-        sent: &AtomicBool,
+        progress: &Progress,
     ) -> Result<RpcResult, Lost> {
+        progress.note(CONNECTED);
         let entry = connection.table().enter().ok_or(Lost::NotSent)?;
         let id = entry.id();
         let frame = match self.terms.write(call, id) {
@@ -156,7 +157,7 @@ impl DubboInvoker {
         let start = outbox
             .put(room, frame, one_way)
             .map_err(|_| Lost::NotSent)?;
-        sent.store(true, Ordering::Relaxed);
+        progress.note(SENT);
         match entry.await {
             Ending::Answer(_) if call.one_way => Ok(Ok(answer::nothing())),
             Ending::Written => Ok(Ok(answer::nothing())),
@@ -169,6 +170,29 @@ impl DubboInvoker {
             }
             Ending::Lost if outbox.has_begun(start) => Err(Lost::Sent),
             Ending::Lost => Err(Lost::NotSent),
+        }
+    }
+}
+
+/// How far a call has come.
+#[derive(Debug, Default)]
+struct Progress(AtomicU8);
+
+impl Progress {
+    fn note(&self, stage: u8) {
+        self.0.store(stage, Ordering::Relaxed);
+    }
+
+    /// What the caller is told when time has run out.
+    fn expired(&self, deadline: Deadline) -> Status {
+        match self.0.load(Ordering::Relaxed) {
+            NO_CONNECTION => deadline.expired(false),
+            CONNECTED => Status::deadline_exceeded(format!(
+                "the peer did not read the calls before this one within {:?}; nothing was sent",
+                deadline.after
+            ))
+            .not_processed(),
+            _ => deadline.expired(true),
         }
     }
 }
@@ -218,6 +242,10 @@ fn arguments(method: &MethodRef, body: Body) -> Result<Payload, Status> {
 fn is_one_way(method: &MethodRef, attachments: &Attachments) -> bool {
     method.descriptor().one_way || attachments.get("return") == Some("false")
 }
+
+const NO_CONNECTION: u8 = 0;
+const CONNECTED: u8 = 1;
+const SENT: u8 = 2;
 
 /// How often a call follows a peer that replaces its connections faster than it serves them.
 const MOVES_MORE: usize = 4;
