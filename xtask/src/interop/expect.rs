@@ -24,6 +24,8 @@ enum Got {
     /// Of an object: these members, and each of these elements somewhere in their arrays.
     Holds(Value),
     Is(Value),
+    /// A text with this part.
+    Mentions(&'static str),
 }
 
 #[derive(Debug, Clone)]
@@ -53,6 +55,11 @@ pub(super) fn holds(value: Value) -> Expect {
     Expect::new(Got::Holds(value), None)
 }
 
+/// The calls end well and give a text that has `part` in it.
+pub(super) fn mentions(part: &'static str) -> Expect {
+    Expect::new(Got::Mentions(part), None)
+}
+
 /// The calls end with the status `code` and exactly the text `message`.
 pub(super) fn fails(code: u64, message: &'static str) -> Expect {
     Expect::failing(Some(code), None, Text::Is(message))
@@ -71,6 +78,11 @@ pub(super) fn ends_saying(code: u64, part: &'static str) -> Expect {
 /// The calls end with an exception of the provider.
 pub(super) fn throws(class: &'static str, message: &'static str) -> Expect {
     Expect::failing(None, Some(class), Text::Is(message))
+}
+
+/// The calls end with an exception of the provider that has `part` in its text.
+pub(super) fn throws_saying(class: &'static str, part: &'static str) -> Expect {
+    Expect::failing(None, Some(class), Text::Has(part))
 }
 
 /// The calls end with an error that has neither a code nor a class, and `part` in its text.
@@ -180,6 +192,9 @@ impl Expect {
             }
             Got::Holds(wanted) if !contains(&report.got, wanted) => {
                 problems.push(format!("wanted at least {wanted}, got {}", report.got));
+            }
+            Got::Mentions(part) if !report.got.as_str().is_some_and(|got| got.contains(part)) => {
+                problems.push(format!("wanted a text with {part:?}, got {}", report.got));
             }
             _ => {}
         }
@@ -357,6 +372,10 @@ mod tests {
             line
         ));
         assert!(differs(&holds(json!({})).unseen(&["te"]), line));
+        assert!(differs(&mentions("te"), line));
+        let text = r#"{"case":"x","got":"a text","millis":1}"#;
+        assert!(!differs(&mentions("te"), text));
+        assert!(differs(&mentions("b"), text));
     }
 
     #[test]

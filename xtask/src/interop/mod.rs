@@ -4,8 +4,10 @@
 //! ([`lines`]); what that has to be is one set of tables ([`cases`]) for every peer, protocol and direction.
 //! `interop/README.md` has the whole picture.
 
+mod about;
 mod build;
 mod cases;
+mod docs;
 mod expect;
 mod lines;
 mod options;
@@ -13,41 +15,63 @@ mod peer;
 mod play;
 mod report;
 mod route;
+mod survey;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::PathBuf,
+    process::{Command, ExitCode},
+};
 
 use crate::failure::Failure;
 
 use self::{
     cases::Case,
-    options::Options,
+    options::{Matrix, Options},
     play::{Direction, Played, Wanted},
     report::{Cell, Row},
     route::{Protocol, Route},
+    survey::Survey,
 };
 
-/// The dubbo-go provider, built, for a bench to start.
-pub(crate) fn go_provider() -> Result<PathBuf, Failure> {
-    Ok(build::go_peers()?.provider.path)
+/// A program of the dubbo-go peer, built, for a bench to start.
+pub(crate) fn go_program(name: &str) -> Result<PathBuf, Failure> {
+    build::go_program(name)
 }
 
-/// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`.
+/// What runs a class of the Dubbo Java peer, built, for a bench to start.
+pub(crate) fn java_command(class: &str) -> Result<Command, Failure> {
+    build::java_command(class)
+}
+
+/// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`. With `docs`, writes
+/// the page that shows the tables instead.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    match Options::parse(args).and_then(|options| matrix(&options)) {
-        Ok((columns, rows)) => {
-            let (text, failed) = report::render(&columns, &rows);
-            println!("{text}");
-            if failed == 0 {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            }
-        }
+    let done = match args {
+        [word] if word == "docs" => docs::write().map(|()| true),
+        _ => Options::parse(args).and_then(|options| play_matrix(&options)),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(failure) => {
             eprintln!("{failure}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether all is as it has to be.
+fn play_matrix(options: &Options) -> Result<bool, Failure> {
+    let (columns, rows) = matrix(options)?;
+    let (text, failed) = report::render(&columns, &rows);
+    println!("{text}");
+    if options.matrix != Matrix::Others {
+        return Ok(failed == 0);
+    }
+    if options.is_whole() {
+        Survey::of(&rows).write()?;
+    }
+    Ok(true)
 }
 
 /// The columns of the table and its rows.
@@ -67,18 +91,7 @@ fn matrix(options: &Options) -> Result<(Vec<String>, Vec<Row>), Failure> {
             tap: tap.as_ref().zip(options.record.as_deref()),
         };
         println!("interop: {route}");
-        let wanted: Vec<_> = options
-            .protocols()
-            .into_iter()
-            .flat_map(|protocol| cases.iter().map(move |case| (protocol, case)))
-            .filter_map(|(protocol, case)| {
-                Some(Wanted {
-                    protocol,
-                    label: protocol.label(&case.name),
-                    expect: case.leg(route, protocol)?.expect,
-                })
-            })
-            .collect();
+        let wanted = wanted(&cases, route, &options.protocols());
         let played = play::play(&direction, &wanted);
         for protocol in options.protocols() {
             columns.push(format!("{route} {protocol}"));
@@ -89,6 +102,26 @@ fn matrix(options: &Options) -> Result<(Vec<String>, Vec<Row>), Failure> {
     }
     rows.retain(|row| row.cells.iter().any(Option::is_some));
     Ok((columns, rows))
+}
+
+/// The cases of a direction in the order in which they run.
+fn wanted<'a>(cases: &'a [Case], route: Route, protocols: &[Protocol]) -> Vec<Wanted<'a>> {
+    let mut wanted = Vec::new();
+    for &protocol in protocols {
+        let (last, first): (Vec<_>, Vec<_>) = cases
+            .iter()
+            .partition(|case| case.comes_last(route, protocol));
+        for case in first.into_iter().chain(last) {
+            if let Some(leg) = case.leg(route, protocol) {
+                wanted.push(Wanted {
+                    protocol,
+                    label: protocol.label(&case.name),
+                    expect: leg.expect,
+                });
+            }
+        }
+    }
+    wanted
 }
 
 /// How a case went; none where it is not run.

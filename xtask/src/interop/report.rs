@@ -25,6 +25,10 @@ impl Row {
             cells: Vec::new(),
         }
     }
+
+    pub(super) fn case(&self) -> &str {
+        &self.case
+    }
 }
 
 impl Cell {

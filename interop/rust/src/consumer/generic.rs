@@ -110,14 +110,15 @@ async fn overload(target: &Target<'_>) -> Result<Value, Fault> {
 /// The result as a type of ours.
 async fn typed(target: &Target<'_>) -> Result<Value, Fault> {
     let client = target.generic().await?;
-    let call = client.invoke_as::<User>("getUser", Some(&[STRING]), vec!["A1".into()]);
-    Ok(super::user::show(target.label(call).await?.message()))
+    let call = client.invoke_as::<User>("getUser", Some(&[STRING]), vec!["A".into()]);
+    let user = target.label(call).await?.into_message();
+    Ok(json!([user.name, user.age]))
 }
 
 /// Arguments and result as JSON.
 async fn json_call(target: &Target<'_>) -> Result<Value, Fault> {
     let client = target.generic().await?;
-    let call = client.invoke_json("getUser", Some(&[STRING]), r#"["A1"]"#)?;
+    let call = client.invoke_json("getUser", Some(&[STRING]), r#"["A"]"#)?;
     let json = target.label(call).await?.into_message();
     let user: Value = serde_json::from_str(&json).map_err(Fault::local)?;
     Ok(json!([user["name"], user["age"]]))

@@ -8,6 +8,7 @@ mod messages;
 mod outcome;
 mod shutdown;
 mod streams;
+mod text;
 mod user;
 mod user_cases;
 mod values;

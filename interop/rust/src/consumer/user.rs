@@ -5,7 +5,7 @@ use std::time::Duration;
 use dubbo::{
     Call, Response,
     config::ReferenceConfig,
-    hessian2::{Shared, ToHessian, to_vec},
+    hessian2::{Shared, ToHessian},
 };
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use super::{
     Target,
     cases::PATIENT,
     outcome::{Fault, Outcome},
+    text,
 };
 use crate::{
     headers, pattern,
@@ -223,11 +224,13 @@ pub(super) async fn plain<T: Into<Value>>(
     Ok(target.label(call(client)).await?.into_message().into())
 }
 
-/// Two values that are written alike are alike, all the way down.
+/// "equal", or what came back instead.
 pub(super) fn equal<T: ToHessian>(sent: &T, back: &T) -> Value {
-    match (to_vec(sent), to_vec(back)) {
-        (Ok(sent), Ok(back)) if sent == back => "equal".into(),
-        (sent, back) => format!("{sent:x?} came back as {back:x?}").into(),
+    let back = text::of(back);
+    if text::of(sent) == back {
+        "equal".into()
+    } else {
+        back.into()
     }
 }
 

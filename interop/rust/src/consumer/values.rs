@@ -12,7 +12,7 @@ use dubbo::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Target, outcome::Fault, user};
+use super::{Target, outcome::Fault, text, user};
 use crate::{
     pattern,
     user::{Gender, Node, User, UserServiceClient},
@@ -208,10 +208,8 @@ async fn shared(target: &Target<'_>) -> Result<Value, Fault> {
         .label(target.user().await?.echo(Any::list([user.clone(), user])))
         .await?;
     Ok(match back.message().as_list() {
-        Some([Any::Object(one), Any::Object(other)]) if std::sync::Arc::ptr_eq(one, other) => {
-            "one".into()
-        }
-        other => format!("{other:?}").into(),
+        Some([one, other]) if text::are_one(one, other) => "one".into(),
+        _ => text::of(back.message()).into(),
     })
 }
 
@@ -223,11 +221,11 @@ async fn unknown_class(target: &Target<'_>) -> Result<Value, Fault> {
         .await?
         .into_message();
     Ok(match back.as_object() {
-        Some(object) if back == sent => json!({
+        Some(object) if text::of(&back) == text::of(&sent) => json!({
             "number": object.get("number").and_then(Any::as_i64),
             "text": object.get("text").and_then(Any::as_str),
         }),
-        _ => format!("{back:?}").into(),
+        _ => text::of(&back).into(),
     })
 }
 
@@ -387,8 +385,7 @@ impl<'a> Comparison<'a> {
             Err(fault) => fault.to_json(),
         };
         if outcome != "equal" {
-            let sent = Any::of(&sent).map_or_else(|e| e.to_string(), |value| format!("{value:?}"));
-            self.differences.insert(sent, outcome);
+            self.differences.insert(text::of(&sent), outcome);
         }
     }
 

@@ -55,11 +55,16 @@ pub trait UserService {
     async fn throw_checked(&self, message: String) -> Result<String, Status>;
     async fn throw_runtime(&self, message: String) -> Result<String, Status>;
     async fn throw_undeclared(&self, message: String) -> Result<String, Status>;
+    async fn throw_rpc(&self, code: i32, message: String) -> Result<String, Status>;
     async fn throw_null_message(&self) -> Result<String, Status>;
     #[dubbo(oneway)]
     async fn oneway(&self, s: String) -> Result<(), Status>;
     async fn oneway_count(&self) -> Result<i32, Status>;
     async fn no_args(&self) -> Result<String, Status>;
+    async fn return_null(&self) -> Result<Option<String>, Status>;
+    async fn return_null_user(&self) -> Result<Option<User>, Status>;
+    async fn do_void(&self, s: String) -> Result<(), Status>;
+    async fn big_string(&self, chars: i32) -> Result<String, Status>;
     async fn three(&self, a: Option<String>, b: i32, c: Option<User>) -> Result<String, Status>;
     async fn overload(&self, a: String) -> Result<String, Status>;
     #[dubbo(name = "overload")]
@@ -87,6 +92,8 @@ pub trait UserService {
     async fn echo_string(&self, v: Option<String>) -> Result<Option<String>, Status>;
     async fn echo_bytes(&self, v: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, Status>;
     async fn echo_date(&self, v: Option<Date>) -> Result<Option<Date>, Status>;
+    async fn echo_big_decimal(&self, v: BigDecimal) -> Result<BigDecimal, Status>;
+    async fn echo_big_integer(&self, v: BigInteger) -> Result<BigInteger, Status>;
     async fn echo_local_date(&self, v: LocalDate) -> Result<LocalDate, Status>;
     async fn echo_local_time(&self, v: LocalTime) -> Result<LocalTime, Status>;
     async fn echo_local_date_time(&self, v: LocalDateTime) -> Result<LocalDateTime, Status>;
@@ -104,14 +111,19 @@ pub trait UserService {
     ) -> Result<BTreeMap<String, String>, Status>;
     async fn echo_set(&self, v: BTreeSet<String>) -> Result<BTreeSet<String>, Status>;
     async fn echo_bool_array(&self, v: Box<[bool]>) -> Result<Box<[bool]>, Status>;
+    async fn echo_short_array(&self, v: Box<[i16]>) -> Result<Box<[i16]>, Status>;
+    #[dubbo(types = ["[C"], returns = "[C")]
+    async fn echo_char_array(&self, v: String) -> Result<String, Status>;
     async fn echo_int_array(&self, v: Box<[i32]>) -> Result<Box<[i32]>, Status>;
     async fn echo_long_array(&self, v: Box<[i64]>) -> Result<Box<[i64]>, Status>;
+    async fn echo_float_array(&self, v: Box<[f32]>) -> Result<Box<[f32]>, Status>;
     async fn echo_double_array(&self, v: Box<[f64]>) -> Result<Box<[f64]>, Status>;
     async fn echo_string_array(
         &self,
         v: Box<[Option<String>]>,
     ) -> Result<Box<[Option<String>]>, Status>;
     async fn echo_object_array(&self, v: Box<[Value]>) -> Result<Box<[Value]>, Status>;
+    async fn echo_int_matrix(&self, v: Box<[Box<[i32]>]>) -> Result<Box<[Box<[i32]>]>, Status>;
 }
 
 /// The interface's name in Java.

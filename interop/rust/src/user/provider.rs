@@ -109,11 +109,14 @@ impl UserService for Users {
         key: String,
     ) -> Result<BTreeMap<String, Value>, Status> {
         context.reply().trailer(key.clone(), format!("reply-{key}"));
-        let seen = headers::pairs(context.attachments());
-        Ok(seen
+        let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in headers::pairs(context.attachments()) {
+            seen.entry(name).or_default().push(value);
+        }
+        let joined = seen
             .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect())
+            .map(|(name, values)| (name, values.join(",").into()));
+        Ok(joined.collect())
     }
 
     async fn remote(&self, context: CallContext) -> Result<String, Status> {
@@ -148,6 +151,11 @@ impl UserService for Users {
         Err(java::exception(thrown.with_cause(cause)))
     }
 
+    async fn throw_rpc(&self, code: i32, message: String) -> Result<String, Status> {
+        let thrown = Throwable::new("org.apache.dubbo.rpc.RpcException", message);
+        Err(java::exception(thrown.with_field("code", code)))
+    }
+
     async fn throw_null_message(&self) -> Result<String, Status> {
         let thrown = Throwable::new("java.lang.IllegalStateException", "");
         Err(java::exception(thrown))
@@ -164,6 +172,24 @@ impl UserService for Users {
 
     async fn no_args(&self) -> Result<String, Status> {
         Ok("no-args".to_owned())
+    }
+
+    async fn return_null(&self) -> Result<Option<String>, Status> {
+        Ok(None)
+    }
+
+    async fn return_null_user(&self) -> Result<Option<User>, Status> {
+        Ok(None)
+    }
+
+    async fn do_void(&self, _: String) -> Result<(), Status> {
+        Ok(())
+    }
+
+    async fn big_string(&self, chars: i32) -> Result<String, Status> {
+        let chars =
+            usize::try_from(chars).map_err(|_| Status::invalid_argument("chars is negative"))?;
+        Ok("x".repeat(chars))
     }
 
     async fn three(&self, a: Option<String>, b: i32, c: Option<User>) -> Result<String, Status> {
@@ -292,6 +318,14 @@ impl UserService for Users {
         Ok(v)
     }
 
+    async fn echo_big_decimal(&self, v: BigDecimal) -> Result<BigDecimal, Status> {
+        Ok(v)
+    }
+
+    async fn echo_big_integer(&self, v: BigInteger) -> Result<BigInteger, Status> {
+        Ok(v)
+    }
+
     async fn echo_local_date(&self, v: LocalDate) -> Result<LocalDate, Status> {
         Ok(v)
     }
@@ -347,11 +381,23 @@ impl UserService for Users {
         Ok(v)
     }
 
+    async fn echo_short_array(&self, v: Box<[i16]>) -> Result<Box<[i16]>, Status> {
+        Ok(v)
+    }
+
+    async fn echo_char_array(&self, v: String) -> Result<String, Status> {
+        Ok(v)
+    }
+
     async fn echo_int_array(&self, v: Box<[i32]>) -> Result<Box<[i32]>, Status> {
         Ok(v)
     }
 
     async fn echo_long_array(&self, v: Box<[i64]>) -> Result<Box<[i64]>, Status> {
+        Ok(v)
+    }
+
+    async fn echo_float_array(&self, v: Box<[f32]>) -> Result<Box<[f32]>, Status> {
         Ok(v)
     }
 
@@ -367,6 +413,10 @@ impl UserService for Users {
     }
 
     async fn echo_object_array(&self, v: Box<[Value]>) -> Result<Box<[Value]>, Status> {
+        Ok(v)
+    }
+
+    async fn echo_int_matrix(&self, v: Box<[Box<[i32]>]>) -> Result<Box<[Box<[i32]>]>, Status> {
         Ok(v)
     }
 }

@@ -9,7 +9,7 @@ use interop::{
 };
 use prost::Message as _;
 
-use crate::record::Stream;
+use crate::{cut, messages, record::Stream};
 
 /// The complete messages at the start of `data`, inflated, as they are behind their prefixes.
 pub(crate) fn messages(data: &[u8]) -> Vec<Vec<u8>> {
@@ -37,8 +37,13 @@ pub(crate) fn envelope(message: &[u8]) -> Vec<u8> {
 /// Fills up what the recording cut. It keeps the beginning of long payloads, and those are all of `BigPayload`, whose
 /// bytes follow a pattern.
 pub(crate) fn complete(stream: &mut Stream) {
+    let wrapped = messages::are_wrapped(&stream.path());
     let (request, response) = (&mut stream.request, &mut stream.response);
     if request.data_len == request.data.len() && response.data_len == response.data.len() {
+        return;
+    }
+    if wrapped {
+        cut::complete(stream);
         return;
     }
     // What was answered says what was asked for. An error does not, and it is the same whatever was asked for.
@@ -85,7 +90,7 @@ pub(crate) fn complete(stream: &mut Stream) {
 }
 
 /// As much as there is of the first message.
-fn first_bytes(data: &[u8]) -> Vec<u8> {
+pub(crate) fn first_bytes(data: &[u8]) -> Vec<u8> {
     let (head, rest) = data.split_at(PREFIX);
     if head[0] & 1 == 1 {
         inflated(rest)
@@ -105,7 +110,7 @@ fn len_in(head: &[u8]) -> usize {
     u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize
 }
 
-fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
     let len = u32::try_from(message.len()).expect("below 4 GiB");
     [&[flag], &len.to_be_bytes()[..], message].concat()
 }
@@ -121,7 +126,7 @@ fn inflated(bytes: &[u8]) -> Vec<u8> {
     all
 }
 
-fn deflated(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).expect("memory takes it");
     encoder.finish().expect("memory takes it")

@@ -15,24 +15,26 @@ use interop::{
     health::{HealthCheckRequest, HealthClient},
 };
 use prost::Message;
-use serde::Serialize;
 use tokio::sync::oneshot;
 
 use crate::{
     body,
-    messages::shown,
+    messages::{self, shown},
     raw_client::Until,
     reading::attachments,
     record::Stream,
     told::{Told, lists},
+    users,
 };
 
 /// A call as a record has it.
 pub(crate) struct Plan {
     path: String,
+    /// The mode of a generic call.
+    generic: Option<String>,
     group: Option<String>,
     version: Option<String>,
-    messages: Vec<Vec<u8>>,
+    pub(crate) messages: Vec<Vec<u8>>,
     attachments: Vec<(String, AttachmentValue)>,
     timeout: Option<Duration>,
     /// The request is not half-closed.
@@ -55,11 +57,14 @@ impl Plan {
         };
         Self {
             path: stream.path(),
+            generic: headers.text("generic"),
             group: headers.text("tri-service-group"),
             version: headers.text("tri-service-version"),
             messages: body::messages(&stream.request.data),
             attachments: attachments(headers)
                 .into_iter()
+                // The generic client says it.
+                .filter(|(name, _)| name != "generic")
                 .flat_map(attachment)
                 .collect(),
             timeout,
@@ -67,6 +72,15 @@ impl Plan {
             until,
             give_up,
         }
+    }
+
+    pub(crate) fn service(&self) -> &str {
+        self.path[1..].rsplit_once('/').expect("a path").0
+    }
+
+    /// The mode of a generic call.
+    pub(crate) fn generic_mode(&self) -> &str {
+        self.generic.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn ends(&self) -> bool {
@@ -86,30 +100,54 @@ impl Plan {
         if let Some(version) = &self.version {
             options = options.version(version);
         }
+        if messages::are_wrapped(&self.path) {
+            let method = method.to_owned();
+            return users::make(self, instance, options, &method).await;
+        }
         match method.to_owned().as_str() {
             "GREET" => {
                 let client: ShouterClient = refer(instance, options).await;
-                one(client.greet(self.request::<GreetRequest>()), self).await
+                one(client.greet(self.request::<GreetRequest>()), self, shown).await
             }
             "LowerCase" => {
                 let client: StrangerClient = refer(instance, options).await;
-                one(client.lower_case(self.request::<GreetRequest>()), self).await
+                one(
+                    client.lower_case(self.request::<GreetRequest>()),
+                    self,
+                    shown,
+                )
+                .await
             }
             "NoSuchMethod" => {
                 let client: StrangerClient = refer(instance, options).await;
-                one(client.no_such_method(self.request::<GreetRequest>()), self).await
+                one(
+                    client.no_such_method(self.request::<GreetRequest>()),
+                    self,
+                    shown,
+                )
+                .await
             }
             "greet" => {
                 let client: StrangerClient = refer(instance, options).await;
-                one(client.greet(self.request::<GreetRequest>()), self).await
+                one(client.greet(self.request::<GreetRequest>()), self, shown).await
             }
             "Check" => {
                 let client: HealthClient = refer(instance, options).await;
-                one(client.check(self.request::<HealthCheckRequest>()), self).await
+                one(
+                    client.check(self.request::<HealthCheckRequest>()),
+                    self,
+                    shown,
+                )
+                .await
             }
             "Watch" => {
                 let client: HealthClient = refer(instance, options).await;
-                many(client.watch(self.request::<HealthCheckRequest>()), self).await
+                many(
+                    client.watch(self.request::<HealthCheckRequest>()),
+                    self,
+                    shown,
+                )
+                .await
             }
             method => {
                 let client: GreeterClient = refer(instance, options).await;
@@ -124,6 +162,7 @@ impl Plan {
                 one(
                     client.attachments(self.request::<AttachmentsRequest>()),
                     self,
+                    shown,
                 )
                 .await
             }
@@ -131,24 +170,35 @@ impl Plan {
                 one(
                     client.big_payload(self.request::<BigPayloadRequest>()),
                     self,
+                    shown,
                 )
                 .await
             }
-            "Echo" => one(client.echo(self.request::<EchoMessage>()), self).await,
-            "Fail" => one(client.fail(self.request::<FailRequest>()), self).await,
-            "Greet" => one(client.greet(self.request::<GreetRequest>()), self).await,
-            "GreetBidi" => many(client.greet_bidi(self.requests()), self).await,
-            "GreetClientStream" => one(client.greet_client_stream(self.requests()), self).await,
+            "Echo" => one(client.echo(self.request::<EchoMessage>()), self, shown).await,
+            "Fail" => one(client.fail(self.request::<FailRequest>()), self, shown).await,
+            "Greet" => one(client.greet(self.request::<GreetRequest>()), self, shown).await,
+            "GreetBidi" => many(client.greet_bidi(self.requests()), self, shown).await,
+            "GreetClientStream" => {
+                one(client.greet_client_stream(self.requests()), self, shown).await
+            }
             "GreetServerStream" => {
                 many(
                     client.greet_server_stream(self.request::<GreetRequest>()),
                     self,
+                    shown,
                 )
                 .await
             }
-            "Ping" => one(client.ping(self.request::<PingMessage>()), self).await,
-            "Sleep" => one(client.sleep(self.request::<SleepRequest>()), self).await,
-            "lowerCase" => one(client.lower_case(self.request::<GreetRequest>()), self).await,
+            "Ping" => one(client.ping(self.request::<PingMessage>()), self, shown).await,
+            "Sleep" => one(client.sleep(self.request::<SleepRequest>()), self, shown).await,
+            "lowerCase" => {
+                one(
+                    client.lower_case(self.request::<GreetRequest>()),
+                    self,
+                    shown,
+                )
+                .await
+            }
             other => panic!("no client calls {other}"),
         }
     }
@@ -200,19 +250,24 @@ pub(crate) fn headers_alone_tell(stream: &Stream) -> bool {
     headers.value(":status") != Some(b"200") && headers.value("grpc-status").is_none()
 }
 
-async fn refer<C: Client>(instance: &Instance, options: ReferenceConfig) -> C {
+pub(crate) async fn refer<C: Client>(instance: &Instance, options: ReferenceConfig) -> C {
     instance
         .refer_with(options)
         .await
         .expect("a server listens")
 }
 
-async fn one<M: Serialize>(call: Call<'_, Response<M>>, mut plan: Plan) -> Told {
+/// Makes a call that is answered once. `show` makes text of the answer.
+pub(crate) async fn one<M>(
+    call: Call<'_, Response<M>>,
+    mut plan: Plan,
+    show: impl Fn(&M) -> String,
+) -> Told {
     let call = plan.options(call).into_future();
     tokio::select! {
         result = call => match result {
             Ok(response) => Told {
-                messages: vec![shown(response.message())],
+                messages: vec![show(response.message())],
                 attachments: lists(&[response.headers(), response.trailers()]),
                 outcome: Some(Ok(())),
             },
@@ -222,7 +277,12 @@ async fn one<M: Serialize>(call: Call<'_, Response<M>>, mut plan: Plan) -> Told 
     }
 }
 
-async fn many<M: Serialize>(call: Call<'_, Response<Streaming<M>>>, mut plan: Plan) -> Told {
+/// Makes a call that is answered any number of times. `show` makes text of each answer.
+pub(crate) async fn many<M: Send + 'static>(
+    call: Call<'_, Response<Streaming<M>>>,
+    mut plan: Plan,
+    show: impl Fn(&M) -> String,
+) -> Told {
     let (mut items, headers, trailers) = match plan.options(call).await {
         Ok(response) => response.into_parts(),
         Err(status) => return Told::failed(status),
@@ -231,7 +291,7 @@ async fn many<M: Serialize>(call: Call<'_, Response<Streaming<M>>>, mut plan: Pl
     let mut ends = Vec::new();
     while plan.until != Until::Messages(told.messages.len()) {
         match items.message().await {
-            Ok(Some(message)) => told.messages.push(shown(&message)),
+            Ok(Some(message)) => told.messages.push(show(&message)),
             Ok(None) => told.outcome = Some(Ok(())),
             Err(status) => {
                 ends.push(status.attachments().clone());

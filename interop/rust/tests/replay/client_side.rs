@@ -12,10 +12,11 @@ use crate::{
     calls::{Plan, headers_alone_tell},
     messages,
     reading::{self, Outcome, attachments},
-    record::{End, RECORDINGS, Stream},
+    record::{End, Half, RECORDINGS, Stream},
     script::{Script, Seen},
     sheet::Sheet,
     table::{Finding, Findings, Side},
+    values::Thrown,
 };
 
 #[tokio::test]
@@ -46,18 +47,29 @@ async fn replay(stream: &Stream) -> Finding {
     let (sign, give_up) = oneshot::channel();
     let plan = Plan::of(stream, give_up);
     let (meant, with_text) = meant(stream, plan.ends());
+    let (done, refused) = oneshot::channel::<()>();
+    let call = async {
+        let told = plan.make(&instance, server.address()).await;
+        drop(done);
+        told
+    };
     let serve = async {
         let mut connection = server.accept().await;
-        let request = connection.request().await;
+        let request = tokio::select! {
+            biased;
+            request = connection.request() => request,
+            // Without having sent anything.
+            _ = refused => return (None, None, connection),
+        };
         let script = Script::of(stream);
         let (seen, request) = script.play(&mut connection, request, sign).await;
-        (seen, request, connection)
+        (Some(seen), Some(request), connection)
     };
-    let (told, (seen, _request, _connection)) =
-        tokio::join!(plan.make(&instance, server.address()), serve);
+    let (told, (seen, _request, _connection)) = tokio::join!(call, serve);
 
     let recorded = whole(requested(stream, &as_recorded(stream)), meant);
-    let ours = whole(requested(stream, &seen), told.sheet(with_text));
+    let request = seen.map_or_else(Sheet::default, |seen| requested(stream, &seen));
+    let ours = whole(request, told.sheet(with_text));
     Finding::Differences(Sheet::differences(&recorded, &ours))
 }
 
@@ -96,10 +108,15 @@ fn requested(stream: &Stream, seen: &Seen) -> Sheet {
     sheet
 }
 
-/// What a caller has to be told of a recorded answer (`docs/spec/triple.md` §3.2, §5.3, §6.2, §9), and whether its text
-/// came from the server.
+/// What a caller has to be told of a recorded answer (`docs/spec/triple.md` §3.2, §5.3, §6.2, §7.6, §9), and whether its
+/// text came from the server.
 fn meant(stream: &Stream, ends: bool) -> (Sheet, bool) {
     let response = &stream.response;
+    let exception_code = response.headers.text("tri-exception-code");
+    let thrown = messages::thrown(&stream.path(), &response.data);
+    if let (Some(code), Some(thrown)) = (exception_code, thrown) {
+        return (instead_of_a_result(response, &code, &thrown), true);
+    }
     let trailers = response.trailers.as_ref();
     let sent = Outcome::of(trailers.unwrap_or(&response.headers));
     let too_long = body::messages(&response.data)
@@ -140,10 +157,37 @@ fn meant(stream: &Stream, ends: bool) -> (Sheet, bool) {
     }
     let readable = !too_long && !headers_alone_tell(stream);
     let data = if readable { &response.data[..] } else { &[] };
-    sheet.put_all("message", messages::responses(&stream.path(), data));
+    sheet.put_all("message", messages::results(&stream.path(), data));
     (sheet, with_text)
 }
 
+/// An exception in the place of a result is the handler's, unless it is the framework's own and its code says more.
+fn instead_of_a_result(response: &Half, code: &str, thrown: &Thrown) -> Sheet {
+    let framework = thrown.class.ends_with(".RpcException");
+    let code = match code.parse().expect("a number") {
+        BIZ_EXCEPTION if framework => UNKNOWN,
+        BIZ_EXCEPTION => BUSINESS,
+        code => code,
+    };
+    let mut sheet = Sheet::default();
+    sheet.put("code", code);
+    sheet.put_thrown(&thrown.class, thrown.message.as_deref());
+    let mut found = attachments(&response.headers);
+    found.extend(
+        response
+            .trailers
+            .as_ref()
+            .map(attachments)
+            .unwrap_or_default(),
+    );
+    sheet.put_lists("attachment", &found);
+    sheet.put_all("message", Vec::<String>::new());
+    sheet
+}
+
+const UNKNOWN: u32 = 2;
+const BIZ_EXCEPTION: u32 = 3;
+const BUSINESS: u32 = 17;
 const DEADLINE_EXCEEDED: u32 = 4;
 const RESOURCE_EXHAUSTED: u32 = 8;
 const UNIMPLEMENTED: u32 = 12;

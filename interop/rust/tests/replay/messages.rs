@@ -12,10 +12,55 @@ use pbjson_types::Empty;
 use prost::Message;
 use serde::Serialize;
 
-use crate::body;
+use crate::{
+    body,
+    sheet::Sheet,
+    values::{Detail, Thrown, shown as value},
+    wrapped,
+};
 
-/// The requests in `data`, sent to `path`.
-pub(crate) fn requests(path: &str, data: &[u8]) -> Vec<String> {
+/// Puts down the first `limit` requests in `data`, sent to `path`.
+pub(crate) fn put_requests(sheet: &mut Sheet, path: &str, data: &[u8], limit: Option<usize>) {
+    if are_wrapped(path) {
+        wrapped::put_requests(sheet, data, limit);
+    } else {
+        let mut all = requests(path, data);
+        all.truncate(limit.unwrap_or(usize::MAX));
+        sheet.put_all("message", all);
+    }
+}
+
+/// Puts down the responses in `data`, which came from `path`.
+pub(crate) fn put_responses(sheet: &mut Sheet, path: &str, data: &[u8]) {
+    if are_wrapped(path) {
+        wrapped::put_responses(sheet, data);
+    } else {
+        sheet.put_all("message", responses(path, data));
+    }
+}
+
+/// The messages in `data`, which came from `path`, as a caller gets them.
+pub(crate) fn results(path: &str, data: &[u8]) -> Vec<String> {
+    if !are_wrapped(path) {
+        return responses(path, data);
+    }
+    let results = wrapped::results(data);
+    results
+        .iter()
+        .map(|result| value(result, Detail::Caller))
+        .collect()
+}
+
+/// The exception in `data`, which came from `path`.
+pub(crate) fn thrown(path: &str, data: &[u8]) -> Option<Thrown> {
+    if are_wrapped(path) {
+        wrapped::thrown(data)
+    } else {
+        None
+    }
+}
+
+fn requests(path: &str, data: &[u8]) -> Vec<String> {
     let decode = match method(path).as_str() {
         "attachments" => json::<AttachmentsRequest>,
         "bigpayload" => json::<BigPayloadRequest>,
@@ -29,8 +74,7 @@ pub(crate) fn requests(path: &str, data: &[u8]) -> Vec<String> {
     all(data, decode)
 }
 
-/// The responses in `data`, which came from `path`.
-pub(crate) fn responses(path: &str, data: &[u8]) -> Vec<String> {
+fn responses(path: &str, data: &[u8]) -> Vec<String> {
     let decode = match method(path).as_str() {
         "attachments" => json::<AttachmentsResponse>,
         "bigpayload" => json::<BigPayloadResponse>,
@@ -44,9 +88,16 @@ pub(crate) fn responses(path: &str, data: &[u8]) -> Vec<String> {
     all(data, decode)
 }
 
-/// Whether the contract or the health service has what `path` names, or did have if it were there.
+/// Whether the contracts or the health service have what `path` names, or did have if it were there.
 pub(crate) fn are_known(path: &str) -> bool {
-    path.starts_with("/dubbo.interop.v1.") || path.starts_with("/grpc.health.v1.Health/")
+    path.starts_with("/dubbo.interop.v1.")
+        || path.starts_with("/grpc.health.v1.Health/")
+        || are_wrapped(path)
+}
+
+/// Whether what `path` names is a service without protobuf.
+pub(crate) fn are_wrapped(path: &str) -> bool {
+    path.starts_with("/org.apache.dubbo.interop.")
 }
 
 /// A message as it is compared.

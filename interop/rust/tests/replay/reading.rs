@@ -28,7 +28,7 @@ pub(crate) fn answer(path: &str, half: &Half) -> Sheet {
         half.headers.text(":status").unwrap_or_default(),
     );
     if content == "application/grpc" {
-        sheet.put_all("message", messages::responses(path, &half.data));
+        messages::put_responses(&mut sheet, path, &half.data);
     } else if !half.data.is_empty() {
         sheet.put("body", text(&half.data));
     }
@@ -65,12 +65,10 @@ pub(crate) fn request(path: &str, half: &Half, cut_short: Option<usize>) -> Shee
     }
     sheet.put("deadline", half.headers.value("grpc-timeout").is_some());
     sheet.put_lists("attachment", &attachments(&half.headers));
-    let mut messages = messages::requests(path, &half.data);
-    match cut_short {
-        Some(count) => messages.truncate(count),
-        None => sheet.put("half-closed", half.end == End::Complete),
+    messages::put_requests(&mut sheet, path, &half.data, cut_short);
+    if cut_short.is_none() {
+        sheet.put("half-closed", half.end == End::Complete);
     }
-    sheet.put_all("message", messages);
     sheet
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Recording {
 }
 
 /// What is replayed.
-pub(crate) const RECORDINGS: [Recording; 7] = [
+pub(crate) const RECORDINGS: [Recording; 13] = [
     served("go/triple-idl"),
     Recording {
         grouped: true,
@@ -35,7 +35,13 @@ pub(crate) const RECORDINGS: [Recording; 7] = [
         shut_down: true,
         ..served("go/triple-shutdown-inflight")
     },
+    served("go/triple-hessian"),
+    served("go/triple-generic-modes"),
     served("java/triple-idl"),
+    served("java/triple-user"),
+    served("java/triple-stream"),
+    served("java/triple-generic"),
+    served("java/triple-generic-modes"),
 ];
 
 const fn served(name: &'static str) -> Recording {
@@ -284,7 +290,7 @@ fn records_are_read_with_all_that_is_compared() {
         (2_097_167, 2_097_167)
     );
 
-    let java = RECORDINGS[6].streams();
+    let java = RECORDINGS[8].streams();
     let text = java.iter().find(|s| s.label == "idl.fail.text");
     let headers = &text.expect("recorded").response.headers;
     assert_eq!(headers.value("grpc-message"), Some(&b"50% +x \xe9?"[..]));

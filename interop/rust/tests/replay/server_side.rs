@@ -7,7 +7,11 @@ use dubbo::{
     config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
 };
 use dubbo_test::soon;
-use interop::{contract::GreeterServer, provider::Greeter};
+use interop::{
+    contract::GreeterServer,
+    provider::Greeter,
+    user::{UserServiceServer, UserStreamServiceServer, UserStreams, Users},
+};
 
 use crate::{
     messages,
@@ -36,7 +40,9 @@ pub(crate) async fn serve(grouped: bool) -> (Instance, SocketAddr) {
                 .offline_request_window_timeout(Duration::ZERO)
                 .step_timeout(Duration::ZERO),
         )
-        .provide_with(GreeterServer::new(Greeter::plain()), options)
+        .provide_with(GreeterServer::new(Greeter::plain()), options.clone())
+        .provide_with(UserServiceServer::new(Users::plain()), options.clone())
+        .provide_with(UserStreamServiceServer::new(UserStreams), options)
         .build()
         .expect("a valid configuration");
     instance.start().await.expect("a free port");

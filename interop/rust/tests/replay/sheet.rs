@@ -36,6 +36,12 @@ impl Sheet {
         }
     }
 
+    /// An exception.
+    pub(crate) fn put_thrown(&mut self, class: &str, message: Option<&str>) {
+        self.put("exception", class);
+        self.put("exception message", message.unwrap_or("null"));
+    }
+
     /// Takes over the entries of `other`, each under `kind`.
     pub(crate) fn put_sheet(&mut self, kind: &str, other: Self) {
         for (name, value) in other.0 {

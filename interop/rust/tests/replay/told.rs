@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, error::Error as _};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-use dubbo::{AttachmentValue, Attachments, Status};
+use dubbo::{AttachmentValue, Attachments, Status, java::thrown};
 
 use crate::{reading::shown_detail, sheet::Sheet};
 
@@ -35,6 +35,10 @@ impl Told {
             Some(Ok(())) => sheet.put("code", 0),
             Some(Err(status)) => {
                 sheet.put("code", status.code().number());
+                if let Some(thrown) = thrown(status) {
+                    sheet.put_thrown(thrown.class(), thrown.message());
+                    return sheet;
+                }
                 if with_text {
                     sheet.put("text", words(status));
                 }

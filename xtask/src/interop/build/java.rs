@@ -1,6 +1,6 @@
 //! The Dubbo Java peer.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::Command};
 
 use crate::{failure::Failure, process};
 
@@ -11,7 +11,7 @@ pub(super) fn peers() -> Result<Programs, Failure> {
     let class_path = class_path()?;
     let program = |class: &str| Program {
         path: "java".into(),
-        args: [JVM_OPTIONS, &["-cp", &class_path, class]]
+        args: [SMALL, OPEN, &["-cp", &class_path, class]]
             .concat()
             .into_iter()
             .map(str::to_owned)
@@ -21,6 +21,13 @@ pub(super) fn peers() -> Result<Programs, Failure> {
         consumer: program("org.apache.dubbo.interop.consumer.Consumer"),
         provider: program("org.apache.dubbo.interop.provider.Provider"),
     })
+}
+
+/// Builds it, and gives the command that runs its `class` as servers run, with the time to compile that they have.
+pub(super) fn command(class: &str) -> Result<Command, Failure> {
+    let mut command = Command::new("java");
+    command.args(OPEN).args(["-cp", &class_path()?, class]);
+    Ok(command)
 }
 
 /// Where its classes and those that it uses are.
@@ -57,11 +64,10 @@ fn build() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A small virtual machine that starts fast, and lets hessian-lite look into Java's own classes.
-const JVM_OPTIONS: &[&str] = &[
-    "-Xmx256m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
+/// A small virtual machine that starts fast.
+const SMALL: &[&str] = &["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+/// Lets hessian-lite look into Java's own classes.
+const OPEN: &[&str] = &[
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/java.math=ALL-UNNAMED",
     "--add-opens=java.base/java.time=ALL-UNNAMED",

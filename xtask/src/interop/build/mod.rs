@@ -49,12 +49,21 @@ pub(super) fn peers(party: Party) -> Result<Programs, Failure> {
 }
 
 /// The dubbo-go peer.
-pub(super) fn go_peers() -> Result<Programs, Failure> {
-    let folder = go_build("interop/go", &["consumer", "provider"], "./cmd/...")?;
+fn go_peers() -> Result<Programs, Failure> {
     Ok(Programs {
-        consumer: folder.join("consumer").into(),
-        provider: folder.join("provider").into(),
+        consumer: go_program("consumer")?.into(),
+        provider: go_program("provider")?.into(),
     })
+}
+
+/// A program of the dubbo-go peer.
+pub(super) fn go_program(name: &str) -> Result<PathBuf, Failure> {
+    Ok(go_build("interop/go", GO_PROGRAMS, "./cmd/...")?.join(name))
+}
+
+/// The command that runs a class of the Dubbo Java peer as servers run.
+pub(super) fn java_command(class: &str) -> Result<Command, Failure> {
+    java::command(class)
 }
 
 /// The recording proxy.
@@ -185,4 +194,5 @@ fn version_of(program: &str, args: &[&str], missing: &str) -> Result<String, Fai
 const BUILDS_KEPT: usize = 8;
 /// All of dubbo-go and what it imports, on a machine that is busy.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
+const GO_PROGRAMS: &[&str] = &["bench", "consumer", "hessian-bench", "provider"];
 const GO_MISSING: &str = "install Go from https://go.dev/dl and put it on PATH";

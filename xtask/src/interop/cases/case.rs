@@ -13,6 +13,8 @@ pub(in crate::interop) struct Case {
     protocols: &'static [Protocol],
     usual: Expect,
     exceptions: Vec<Exception>,
+    /// Where the peer drops the connection over it.
+    drops: Vec<Ways>,
 }
 
 /// What the cases of a table have in common.
@@ -58,6 +60,7 @@ pub(super) fn case(name: impl Into<String>, usual: Expect) -> Case {
         protocols: &[Protocol::Tri],
         usual,
         exceptions: Vec::new(),
+        drops: Vec::new(),
     }
 }
 
@@ -92,6 +95,21 @@ impl Case {
     /// On these ways it is not run.
     pub(super) fn without(self, ways: Ways, note: &'static str) -> Self {
         self.except(ways, None, note)
+    }
+
+    /// On these ways the peer drops the connection over it, so it comes after all others.
+    pub(super) fn drops_connection(mut self, ways: Ways) -> Self {
+        self.drops.push(ways);
+        self
+    }
+
+    /// Whether it has to come last.
+    pub(in crate::interop) fn comes_last(&self, route: Route, protocol: Protocol) -> bool {
+        self.drops.iter().any(|ways| ways.include(route, protocol))
+    }
+
+    pub(in crate::interop) fn runs_over(&self, protocol: Protocol) -> bool {
+        self.protocols.contains(&protocol)
     }
 
     /// What it has to come to; none where it is not run.

@@ -7,7 +7,7 @@ use crate::interop::{
     expect::{ends, ends_saying, gives},
     route::{
         Party::{Go, Java, Rust},
-        from, to,
+        from,
     },
 };
 

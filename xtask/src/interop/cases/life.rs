@@ -4,17 +4,27 @@ use serde_json::{Value, json};
 
 use super::{Case, case};
 use crate::interop::{
-    expect::{Expect, ends, gives, holds},
+    expect::{Expect, ends, gives, holds, says},
     route::{
         Party::{Go, Java},
-        Protocol, Ways, to,
+        Protocol, Ways, from, to,
     },
 };
 
 pub(super) fn cases() -> Vec<Case> {
     [
         // The last of those with a lasting provider: a peer may drop the connection over it.
-        vec![case("user_big_2m", gives(json!({"as_asked": true}))).java()],
+        vec![
+            case("user_big_2m", gives(json!({"as_asked": true})))
+                .java()
+                .peer(
+                    from(Go).over(Protocol::Dubbo),
+                    says("too large, max payload"),
+                    GO_MEGABYTE,
+                )
+                .peer(to(Go).over(Protocol::Dubbo), ends(14), GO_MEGABYTE)
+                .drops_connection(to(Go).over(Protocol::Dubbo)),
+        ],
         vec![
             case("heartbeat", gives("the same connection"))
                 .java()
@@ -37,10 +47,16 @@ fn shutdown() -> Vec<Case> {
                 holds(json!({"slept": "slept", "late": {"code": 14}})),
                 "",
             )
+            .also(
+                from(Go).over(Protocol::Dubbo),
+                holds(json!({"slept": "slept", "late": {"message": SHUTTING_DOWN}})),
+                "",
+            )
+            .peer(to(Go).over(Protocol::Tri), seen(Value::Null), GO_GOES_ON)
             .peer(
-                to(Go).over(Protocol::Tri),
-                seen(Value::Null),
-                "dubbo-go takes new calls until the last one ends",
+                to(Go).over(Protocol::Dubbo),
+                holds(json!({"slept": "slept", "late": "hello late"})),
+                GO_GOES_ON,
             ),
         both("shutdown_exit", gives(0).took(1000..=5000))
             .peer(
@@ -53,7 +69,11 @@ fn shutdown() -> Vec<Case> {
                 gives(143).took(500..=15_000),
                 "a Java program that is told to end says so with its status",
             ),
-        both("shutdown_after", ends(14)),
+        both("shutdown_after", ends(14)).also(
+            from(Go).over(Protocol::Dubbo),
+            says(SHUTTING_DOWN),
+            "",
+        ),
         both("shutdown_reconnect", gives("hello dubbo")),
     ]
 }
@@ -66,3 +86,7 @@ fn seen(late: Value) -> Expect {
     }
     holds(got)
 }
+
+const GO_MEGABYTE: &str = "over dubbo dubbo-go takes and sends less than a megabyte";
+const GO_GOES_ON: &str = "dubbo-go takes new calls until the last one ends";
+const SHUTTING_DOWN: &str = "java exception:this provider is shutting down and takes no more calls; none of this one was done";

@@ -14,7 +14,7 @@ mod user;
 mod values;
 
 use self::case::case;
-pub(super) use self::case::{Case, Family, Leg};
+pub(super) use self::case::{Case, Family, Verdict};
 
 /// Every row, in the order in which they run.
 pub(super) fn all() -> Vec<Case> {

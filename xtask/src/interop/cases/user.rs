@@ -4,8 +4,12 @@ use serde_json::{Value, json};
 
 use super::{Case, case};
 use crate::interop::{
-    expect::{ends, gives, holds},
-    route::{Party::Go, Protocol, from, to},
+    expect::{ends, ends_saying, gives, holds, says, throws_saying},
+    route::{
+        Party::{Go, Java, Rust},
+        Protocol::{self, Dubbo, Tri},
+        from, to,
+    },
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -26,10 +30,35 @@ pub(super) fn cases() -> Vec<Case> {
 fn calls() -> Vec<Case> {
     vec![
         case("user_get", gives(user("A1"))),
-        case("user_get_many", gives(json!([user("A"), user("B")]))),
-        case("user_get_map", gives(json!({"A": user("A")}))),
+        case("user_get_many", gives(json!([user("A"), user("B")])))
+            .peer(to(Go).over(Tri), ends_saying(3, "can not assign"), GO_LISTS)
+            .peer(
+                from(Go).over(Tri),
+                ends_saying(3, "can not assign"),
+                GO_LISTS,
+            )
+            .peer(from(Go).over(Dubbo), says("client read timeout"), GO_LISTS)
+            .peer(
+                to(Go).over(Dubbo),
+                throws_saying(THROWABLE, "as type []string"),
+                GO_LISTS,
+            )
+            .drops_connection(from(Go).over(Dubbo)),
+        case("user_get_map", gives(json!({"A": user("A")})))
+            .peer(to(Go).over(Tri), ends_saying(3, "can not assign"), GO_LISTS)
+            .peer(
+                to(Go).over(Dubbo),
+                throws_saying(THROWABLE, "as type []string"),
+                GO_LISTS,
+            ),
         case("user_echo", gives("equal")),
-        case("user_null", gives(Value::Null)),
+        case("user_null", gives(Value::Null))
+            .peer(to(Go).over(Tri), ends_saying(3, "@in is nil"), GO_NULL)
+            .peer(
+                to(Go).over(Dubbo),
+                gives("a user"),
+                "dubbo-go makes an empty bean of null",
+            ),
         case("user_cycle", gives("equal")),
         case("user_bag", gives("equal")),
         case("user_hello", gives("hello é 中文 😀")),
@@ -41,7 +70,11 @@ fn calls() -> Vec<Case> {
             mixed["age"] = json!(9);
             gives(mixed)
         }),
-        case("user_mix_null", gives(json!(["new", 9]))),
+        case("user_mix_null", gives(json!(["new", 9]))).peer(
+            to(Go).over(Tri),
+            ends_saying(3, "@in is nil"),
+            GO_NULL,
+        ),
         case("user_no_args", gives("no-args")),
         case("user_async", gives("async x")),
         case("user_oneway", gives(1)),
@@ -49,8 +82,16 @@ fn calls() -> Vec<Case> {
         case("user_integer", gives("-123456789012345678901234567890")),
         case("user_ping", gives("equal")),
         case("user_big_900k", gives(json!({"as_asked": true}))),
-        case("user_service_echo", gives("OK")),
-        case("user_timeout", ends(4).took(250..=700)),
+        case("user_service_echo", gives("OK")).peer(
+            to(Go).over(Tri),
+            ends(12),
+            "dubbo-go has no `$echo` over Triple",
+        ),
+        case("user_timeout", ends(4).took(250..=700)).also(
+            from(Go).over(Dubbo),
+            says("client read timeout").took(250..=700),
+            GO_TEXT,
+        ),
         case("user_after_timeout", gives("hello again")),
     ]
 }
@@ -76,24 +117,82 @@ fn shapes() -> Vec<Case> {
 fn routing() -> Vec<Case> {
     vec![
         case("user_group_version", gives("hello x from g1/1.0.0")),
-        case("user_wrong_version", ends(12)),
-        case("user_wrong_group", ends(12)),
-        case("user_unknown_service", ends(12)),
+        unknown("user_wrong_version", "9.9.9"),
+        unknown("user_wrong_group", "nogroup"),
+        unknown("user_unknown_service", "Nobody"),
+        unknown("user_unknown_method", "noSuchMethod").without(from(Java), ITS_METHODS),
+        case("user_wrong_arguments", ends(3))
+            .without(from(Java), ITS_METHODS)
+            .also(from(Go).over(Dubbo), says("2 parameters"), GO_TEXT)
+            .peer(
+                to(Go).over(Dubbo),
+                throws_saying(THROWABLE, "too many input arguments"),
+                GO_THROWS,
+            ),
+        case("user_wrong_type", ends(3))
+            .without(from(Java), ITS_METHODS)
+            .also(
+                from(Go).over(Dubbo),
+                says("expected a string, found an int"),
+                GO_TEXT,
+            )
+            .peer(
+                to(Go).over(Tri),
+                ends(13),
+                "dubbo-go drops a call that makes it panic",
+            )
+            .peer(
+                to(Go).over(Dubbo),
+                throws_saying(THROWABLE, "using int32 as type string"),
+                GO_THROWS,
+            ),
     ]
+}
+
+/// There is no such thing, and the answer says its name.
+fn unknown(case_name: &str, what: &'static str) -> Case {
+    case(case_name, ends(12))
+        .also(from(Go).over(Dubbo), says(what), GO_TEXT)
+        .peer(
+            to(Go).over(Dubbo),
+            throws_saying(THROWABLE, what),
+            GO_THROWS,
+        )
 }
 
 fn attachments() -> Vec<Case> {
     let echoed = |seen: &[&str]| holds(json!({"seen": seen, "back": ["reply: reply-reply"]}));
+    // Callers of dubbo-go over dubbo see no attachments of an answer.
+    let seen = |seen: &[&str]| holds(json!({"seen": seen}));
+    let text = ["userid: 7", "x-mixed-case: v"];
+    let non_ascii = ["city: Zürich 中"];
     vec![
-        case(
-            "user_attachments",
-            echoed(&["userid: 7", "x-mixed-case: v"]),
+        case("user_attachments", echoed(&text)).also(
+            from(Go).over(Dubbo),
+            seen(&text),
+            GO_NO_REPLY,
         ),
-        case("user_attachments_nonascii", echoed(&["city: Zürich 中"])),
+        case("user_attachments_nonascii", echoed(&non_ascii)).also(
+            from(Go).over(Dubbo),
+            seen(&non_ascii),
+            GO_NO_REPLY,
+        ),
         case(
             "user_attachments_object",
             echoed(&["b: true", "l: [a, 1]", "n: 7"]),
-        ),
+        )
+        .also(to(Rust), echoed(&["b: true", "l: a,1", "n: 7"]), OUR_LISTS)
+        .also(
+            from(Go).to(Rust),
+            seen(&["b: true", "l: a,1", "n: 7"]),
+            OUR_LISTS,
+        )
+        .also(
+            from(Go).to(Java),
+            seen(&["b: true", "l: [a, 1]", "n: 7"]),
+            GO_NO_REPLY,
+        )
+        .without(from(Rust), "our attachments are text and bytes"),
     ]
 }
 
@@ -128,4 +227,13 @@ fn user(id: &str) -> Value {
     })
 }
 
+const THROWABLE: &str = "java.lang.Throwable";
+const GO_NO_REPLY: &str = "over dubbo callers of dubbo-go see no attachments of an answer";
+const GO_TEXT: &str = "over dubbo an error is a text for callers of dubbo-go";
+const GO_THROWS: &str =
+    "over dubbo dubbo-go answers with a java.lang.Throwable, whatever the error";
+const OUR_LISTS: &str = "a list is an attachment with several values for us";
+const GO_LISTS: &str = "dubbo-go takes an untyped list for no slice of a type of its own";
+const GO_NULL: &str = "dubbo-go refuses null over Triple";
+const ITS_METHODS: &str = "Java's compiler calls only what the interface has";
 const JAVA_ONLY: &str = "a matter of Java's types";

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Case, case};
 use crate::interop::{
-    expect::gives,
-    route::{Party::Go, from},
+    expect::{ends_saying, gives, mentions},
+    route::{Party::Go, Protocol, from, to},
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -27,8 +27,23 @@ pub(super) fn cases() -> Vec<Case> {
         case("echo_map_null_key", gives("equal")),
         case("echo_set", gives("equal")),
         case("echo_array", gives("equal")),
-        case("echo_array_null", gives("equal")).without(from(Go), reason),
-        case("echo_collection", gives("equal")).without(from(Go), reason),
+        case("echo_array_null", gives("equal"))
+            .without(from(Go), reason)
+            .peer(
+                to(Go),
+                gives(json!({"[string[\"a\", null]": "[string[\"a\", \"\"]"})),
+                "dubbo-go makes empty text of a null in an array",
+            ),
+        case("echo_collection", gives("equal"))
+            .without(from(Go), reason)
+            .peer(
+                to(Go),
+                gives(json!({
+                    "java.util.LinkedList[\"a\", \"b\"]": "[\"a\", \"b\"]",
+                    "java.util.TreeMap{\"a\": 1}": "{\"a\": 1}",
+                })),
+                "dubbo-go forgets the classes of lists and maps",
+            ),
         case("echo_big_number", gives("equal")),
         case("echo_time", gives("equal")),
         case("echo_uuid", gives("equal")),
@@ -36,7 +51,17 @@ pub(super) fn cases() -> Vec<Case> {
             "echo_unknown_class",
             gives(json!({"number": 7, "text": "t"})),
         ),
-        case("echo_null", gives(Value::Null)),
+        case("echo_null", gives(Value::Null))
+            .peer(
+                to(Go).over(Protocol::Tri),
+                ends_saying(3, "@in is nil"),
+                "dubbo-go refuses null over Triple",
+            )
+            .peer(
+                to(Go).over(Protocol::Dubbo),
+                mentions("remote-addr"),
+                "dubbo-go leaves the value out, so that the attachments stand in its place",
+            ),
     ]
     .into_iter()
     .map(Case::java)

@@ -1,0 +1,245 @@
+//! `docs/interop.md`, the tables as users read them.
+
+use std::{fmt::Write as _, fs};
+
+use crate::{failure::Failure, process};
+
+use super::{
+    about::about,
+    cases::{self, Case, Family, Verdict},
+    route::{Party, Protocol, Route},
+    survey::Survey,
+};
+
+/// Writes the page.
+pub(super) fn write() -> Result<(), Failure> {
+    let page = page(&cases::all(), &Survey::read()?);
+    fs::write(process::root().join(FILE), page).map_err(|e| {
+        Failure::new(
+            format!("{FILE} cannot be written: {e}"),
+            "look at the rights of the file",
+        )
+    })?;
+    println!("interop: wrote {FILE}");
+    Ok(())
+}
+
+fn page(cases: &[Case], survey: &Survey) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for peer in [Party::Go, Party::Java] {
+        let _ = writeln!(
+            page,
+            "- {} checks with {}",
+            checks(cases, peer),
+            long_name(peer)
+        );
+    }
+    for (title, family, protocol) in SECTIONS {
+        let section = Section {
+            cases: cases
+                .iter()
+                .filter(|case| case.family == family || protocol == Protocol::Dubbo)
+                .filter(|case| case.runs_over(protocol))
+                .collect(),
+            protocol,
+            survey,
+        };
+        let _ = write!(page, "\n## {title}\n\n{}", section.render());
+    }
+    page
+}
+
+/// How many cells of the tables a run with `peer` checks.
+fn checks(cases: &[Case], peer: Party) -> usize {
+    let ours = ROUTES
+        .into_iter()
+        .filter(|route| route.is_ours() && [route.consumer, route.provider].contains(&peer));
+    ours.flat_map(|route| Protocol::ALL.map(|protocol| (route, protocol)))
+        .map(|(route, protocol)| {
+            let run = |case: &&Case| case.leg(route, protocol).is_some();
+            cases.iter().filter(run).count()
+        })
+        .sum()
+}
+
+/// The cases over one protocol.
+struct Section<'a> {
+    cases: Vec<&'a Case>,
+    protocol: Protocol,
+    survey: &'a Survey,
+}
+
+impl Section<'_> {
+    fn render(&self) -> String {
+        let mut notes = Notes::default();
+        let mut text = String::from("| Case | |");
+        for route in ROUTES {
+            let _ = write!(text, " {route} |");
+        }
+        text.push_str("\n|---|---|");
+        text.push_str(&":-:|".repeat(ROUTES.len()));
+        text.push('\n');
+        // Rows that differ in a number only and came to the same stand together.
+        let rows: Vec<_> = self
+            .cases
+            .iter()
+            .map(|case| (*case, self.cells(case, &mut notes)))
+            .collect();
+        let alike = |a: &(&Case, Vec<String>), b: &(&Case, Vec<String>)| {
+            a.1 == b.1 && stem(&a.0.name).is_some() && stem(&a.0.name) == stem(&b.0.name)
+        };
+        for group in rows.chunk_by(alike) {
+            let (Some((first, cells)), Some((last, _))) = (group.first(), group.last()) else {
+                continue;
+            };
+            let name = match group.len() {
+                1 => format!("`{}`", first.name),
+                _ => format!("`{}` … `{}`", first.name, last.name),
+            };
+            let _ = writeln!(
+                text,
+                "| {name} | {} | {} |",
+                about(&first.name),
+                cells.join(" | ")
+            );
+        }
+        text + &notes.render()
+    }
+
+    fn cells(&self, case: &Case, notes: &mut Notes) -> Vec<String> {
+        let label = self.protocol.label(&case.name);
+        let mut others = 0;
+        ROUTES
+            .into_iter()
+            .map(|route| {
+                if !route.is_ours() {
+                    others += 1;
+                    return match self.survey.get(&label, others - 1) {
+                        Some(true) => "✓".to_owned(),
+                        Some(false) => "✗".to_owned(),
+                        None => "–".to_owned(),
+                    };
+                }
+                match case.leg(route, self.protocol) {
+                    Some(leg) => {
+                        let word = match leg.verdict {
+                            Verdict::Right => "✓",
+                            Verdict::Peer => "peer",
+                        };
+                        format!("{word}{}", notes.mark(leg.note))
+                    }
+                    None => {
+                        let reason = case.reason_to_leave_out(route, self.protocol);
+                        format!("–{}", notes.mark(reason))
+                    }
+                }
+            })
+            .collect()
+    }
+}
+
+/// The notes of a section, numbered in the order of their first use.
+#[derive(Default)]
+struct Notes(Vec<&'static str>);
+
+impl Notes {
+    fn mark(&mut self, note: &'static str) -> String {
+        if note.is_empty() {
+            return String::new();
+        }
+        let known = self.0.iter().position(|&other| other == note);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(note);
+            self.0.len() - 1
+        });
+        format!(" <sup>{}</sup>", index + 1)
+    }
+
+    fn render(&self) -> String {
+        let mut text = String::new();
+        for (index, note) in self.0.iter().enumerate() {
+            let _ = write!(text, "\n{}. {note}", index + 1);
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// What comes before the number at the end of a name.
+fn stem(name: &str) -> Option<&str> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem.len() < name.len()).then_some(stem)
+}
+
+fn long_name(party: Party) -> &'static str {
+    match party {
+        Party::Go => "dubbo-go 3.3.2: `cargo xtask interop go`",
+        Party::Java => "Dubbo Java 3.3.6: `cargo xtask interop java`",
+        Party::Rust => "ourselves",
+    }
+}
+
+const FILE: &str = "docs/interop.md";
+const INTRODUCTION: &str = "\
+<!-- Written by `cargo xtask interop docs`. -->
+
+# What works with whom
+
+Every cell is a live check between two programs, run by CI: a consumer makes the calls of a case, and what it and the provider
+saw is compared with a table. The last two columns are Dubbo Java and dubbo-go without us, measured in the same way by
+`cargo xtask interop others`.
+
+| | |
+|---|---|
+| ✓ | the contract's result; a number says in which form |
+| peer | the other side decides that it is something else: the note says what, and our side ends with a true error or result |
+| ✗ | among the others: not the contract's result |
+| – | not run; a number says why |
+
+In all:
+
+";
+const SECTIONS: [(&str, Family, Protocol); 3] = [
+    (
+        "Protobuf services, over Triple",
+        Family::Protobuf,
+        Protocol::Tri,
+    ),
+    ("Java interfaces, over Triple", Family::Java, Protocol::Tri),
+    ("Java interfaces, over dubbo", Family::Java, Protocol::Dubbo),
+];
+const ROUTES: [Route; 6] = [
+    route(Party::Rust, Party::Go),
+    route(Party::Go, Party::Rust),
+    route(Party::Rust, Party::Java),
+    route(Party::Java, Party::Rust),
+    route(Party::Java, Party::Go),
+    route(Party::Go, Party::Java),
+];
+
+const fn route(consumer: Party, provider: Party) -> Route {
+    Route { consumer, provider }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_what_the_tables_say() {
+        let survey = Survey::read().expect("it is committed");
+        let committed = process::read(FILE).expect("it is committed");
+        assert!(
+            committed == page(&cases::all(), &survey),
+            "{FILE} is out of date: cargo xtask interop docs"
+        );
+    }
+
+    #[test]
+    fn names_that_end_with_a_number_have_a_stem() {
+        assert_eq!(stem("fail_code_07"), Some("fail_code_"));
+        assert_eq!(stem("greet"), None);
+    }
+}
