@@ -341,6 +341,23 @@ async fn an_exception_surfaces_with_class_and_message() {
 }
 
 #[tokio::test]
+async fn a_result_that_its_mode_cannot_say_is_an_error_that_nobody_tries_again() {
+    for exported in Exported::everywhere(service).await {
+        let client = exported.generic().with_mode(GenericMode::Gson);
+        let status = client.invoke("notANumber", None, vec![]).await;
+        let status = status.expect_err("JSON has no such number");
+        assert_eq!(
+            (status.code(), status.retry()),
+            (Code::Internal, Retry::Never),
+            "{} {status}",
+            exported.over
+        );
+        let part = "UserService/notANumber cannot be written with generic=gson: JSON has no number";
+        assert!(status.message().contains(part), "{status}");
+    }
+}
+
+#[tokio::test]
 async fn attachments_headers_and_trailers_go_along() {
     for exported in Exported::everywhere(service).await {
         let client = exported.generic();

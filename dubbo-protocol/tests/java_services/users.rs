@@ -167,6 +167,7 @@ fn failures(service: JavaService) -> JavaService {
         .method("throwRuntime", async |call: Request<(String,)>| {
             Err::<Response<String>, _>(exception(Throwable::runtime(call.into_message().0)))
         })
+        .method("notANumber", async |_: Request<()>| Ok(f64::NAN.into()))
         .method("refuse", async |_: Request<()>| {
             Err::<Response<()>, _>(Status::business("no"))
         })

@@ -1,6 +1,6 @@
 //! `$invoke`, `$invokeAsync` and `$echo` on the side of the provider.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, error::Error};
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
@@ -8,8 +8,8 @@ use dubbo_core::{
     payload::{Adapter, Codec, CodecError, Message, Payload},
     provider::Service,
     request::Request,
-    service::{CallKind, MethodRef, Types},
-    status::Status,
+    service::{CallKind, JavaSignature, MethodRef, Types},
+    status::{Origin, Status},
 };
 use dubbo_hessian2::{
     ToHessian, Value,
@@ -20,7 +20,7 @@ use dubbo_hessian2::{
     },
 };
 
-use super::{ECHO, GENERIC, GenericMode, INVOKE, INVOKE_ASYNC, built_ins};
+use super::{ECHO, GENERIC, GenericMode, INVOKE, INVOKE_ASYNC, UnknownGenericMode, built_ins};
 use crate::java::{
     args::Args, class_name::class_name, describe::MethodSpec, exception::reduced, message::append,
     ret::Ret,
@@ -63,7 +63,7 @@ async fn invoke(own: Service, mut invocation: Invocation) -> RpcResult {
         .map_err(|error| unusable(error.to_string()).with_source(error))?
         .unwrap();
     let mode = invocation.attachments.get(GENERIC).unwrap_or_default();
-    let mode: GenericMode = mode.parse().map_err(|error: super::UnknownGenericMode| {
+    let mode: GenericMode = mode.parse().map_err(|error: UnknownGenericMode| {
         Status::unimplemented(format!("{asked:?} of `{name}`: {error}"))
     })?;
 
@@ -120,118 +120,93 @@ fn find(
 
 /// The arguments as the handler of `method` takes them.
 fn request(method: &MethodRef, mode: GenericMode, args: Box<[Value]>) -> Result<Payload, Status> {
-    let Some(java) = method.descriptor().java.as_deref() else {
-        return match (mode, &*args) {
-            (GenericMode::ProtobufJson, [Value::String(text)]) => {
-                let json = Bytes::copy_from_slice(text.as_bytes());
-                Ok(Payload::encoded(Codec::Json, json))
-            }
-            (GenericMode::ProtobufJson, _) => Err(Status::invalid_argument(format!(
-                "{method:?} takes one argument, which is JSON text, with generic={mode}"
-            ))),
-            _ => Err(other_kind(method, mode, GenericMode::ProtobufJson.name())),
+    let of_idl = method.descriptor().java.is_none();
+    match (of_idl, mode, &*args) {
+        (true, GenericMode::ProtobufJson, [Value::String(text)]) => {
+            let json = Bytes::copy_from_slice(text.as_bytes());
+            Ok(Payload::encoded(Codec::Json, json))
+        }
+        (true, GenericMode::ProtobufJson, _) => Err(Status::invalid_argument(format!(
+            "{method:?} takes one argument, which is JSON text, with generic={mode}"
+        ))),
+        (true, ..) => Err(Status::unimplemented(format!(
+            "{method:?} takes messages of an IDL, which generic={mode} is not for; use protobuf-json"
+        ))),
+        (false, GenericMode::ProtobufJson, _) => Err(Status::unimplemented(format!(
+            "{method:?} takes hessian values, which generic={mode} is not for; use true, gson, bean or raw.return"
+        ))),
+        (false, ..) => values(method, mode, args).map(Payload::typed),
+    }
+}
+
+/// The arguments as values, from the form that they have in `mode`.
+fn values(method: &MethodRef, mode: GenericMode, mut args: Box<[Value]>) -> Result<Values, Status> {
+    let java = method.descriptor().java.as_deref();
+    let types = java.map_or(&[][..], JavaSignature::parameters);
+    let count = args.len();
+    for (index, arg) in args.iter_mut().enumerate() {
+        let read = match mode {
+            GenericMode::Bean => bean::restore(arg).map_err(|error| error.to_string()),
+            GenericMode::Gson => of_gson(types.get(index).map(|name| &**name), arg),
+            GenericMode::Map | GenericMode::ProtobufJson | GenericMode::RawReturn => break,
         };
-    };
-    let types = java.parameters();
-    let convert = |convert: &dyn Fn(&str, Value) -> Result<Value, String>| {
-        let converted = args.iter().cloned().enumerate().map(|(index, arg)| {
-            let java_type = types.get(index).map_or("", |name| &**name);
-            convert(java_type, arg).map_err(|why| {
-                let (place, count) = (index + 1, args.len());
-                let text = format!(
-                    "argument {place} of {count} of {method:?} cannot be read with generic={mode}: {why}"
-                );
-                Status::invalid_argument(text)
-            })
-        });
-        converted.collect::<Result<Box<[Value]>, Status>>()
-    };
-    let args = match mode {
-        GenericMode::Map | GenericMode::RawReturn => args,
-        GenericMode::Bean => {
-            convert(&|_, arg| bean::restore(&arg).map_err(|error| error.to_string()))?
-        }
-        GenericMode::Gson => convert(&of_gson)?,
-        GenericMode::ProtobufJson => {
-            return Err(other_kind(method, mode, "true, gson, bean or raw.return"));
-        }
-    };
-    Ok(Payload::typed(Values(args)))
+        *arg = read.map_err(|why| {
+            let place = index + 1;
+            Status::invalid_argument(format!(
+                "argument {place} of {count} of {method:?} cannot be read with generic={mode}: {why}"
+            ))
+        })?;
+    }
+    Ok(Values(args))
 }
 
 /// What the handler of `method` gave, as the caller wants it.
 fn answer(method: &MethodRef, mode: GenericMode, mut reply: Reply) -> RpcResult {
-    let Body::Unary(payload) = reply.body else {
-        let text = format!("{method:?} answered with a stream where one result was due");
-        return Err(Status::internal(text));
+    let written = match reply.body {
+        Body::Unary(payload) => result(mode, payload),
+        Body::Stream(_) => Err("it is a stream".into()),
     };
-    let failed = |why: String| {
-        Status::internal(format!(
-            "the result of {method:?} cannot be written with generic={mode}: {why}"
-        ))
-    };
-    let value = |payload: Payload| {
-        let value = payload.decode::<Ret<Value>>();
-        value
-            .map(Ret::unwrap)
-            .map_err(|error| failed(error.to_string()))
-    };
-    let payload = match mode {
-        GenericMode::RawReturn => payload,
-        GenericMode::Map => result(
-            generalize(&value(payload)?, ClassKey::Include).map_err(|e| failed(e.to_string()))?,
-        ),
-        GenericMode::Bean => {
-            result(bean::describe(&value(payload)?).map_err(|e| failed(e.to_string()))?)
-        }
-        GenericMode::Gson => result(
-            to_json(&value(payload)?)
-                .map_err(|e| failed(e.to_string()))?
-                .into(),
-        ),
-        GenericMode::ProtobufJson => {
-            let mut json = BytesMut::new();
-            payload
-                .encode(Codec::Json, &mut json)
-                .map_err(|error| failed(error.to_string()))?;
-            let json = String::from_utf8(json.into()).map_err(|error| failed(error.to_string()))?;
-            result(json.into())
-        }
-    };
+    let payload = written.map_err(|error| {
+        let text =
+            format!("the result of {method:?} cannot be written with generic={mode}: {error}");
+        // The handler has done its work: another try would do it again and fail again.
+        Status::internal(text).with_origin(Origin::Business)
+    })?;
     reply.body = Body::Unary(payload);
     Ok(reply)
 }
 
-fn result(value: Value) -> Payload {
-    Payload::typed(Ret::wrap(value))
+fn result(mode: GenericMode, payload: Payload) -> Result<Payload, Box<dyn Error + Send + Sync>> {
+    let value = |payload: Payload| payload.decode::<Ret<Value>>().map(Ret::unwrap);
+    let result = match mode {
+        GenericMode::Bean => bean::describe(&value(payload)?)?,
+        GenericMode::Gson => to_json(&value(payload)?)?.into(),
+        GenericMode::Map => generalize(&value(payload)?, ClassKey::Include)?,
+        GenericMode::ProtobufJson => {
+            let mut json = BytesMut::new();
+            payload.encode(Codec::Json, &mut json)?;
+            String::from_utf8(json.into())?.into()
+        }
+        GenericMode::RawReturn => return Ok(payload),
+    };
+    Ok(Payload::typed(Ret::wrap(result)))
 }
 
 /// An argument of gson's. Text that is no JSON is a string where the method takes one, as gson has it.
-fn of_gson(java_type: &str, arg: Value) -> Result<Value, String> {
-    let text = match &arg {
-        Value::Null => return Ok(arg),
+fn of_gson(java_type: Option<&str>, arg: &Value) -> Result<Value, String> {
+    let text = match arg {
+        Value::Null => return Ok(Value::Null),
         Value::String(text) => text,
         other => return Err(format!("it is {}, not JSON text", other.kind())),
     };
     let parsed = from_json(text);
-    if java_type != "java.lang.String" {
+    if java_type != Some("java.lang.String") {
         return parsed.map_err(|error| error.to_string());
     }
     Ok(match parsed {
         Ok(parsed @ (Value::Null | Value::String(_) | Value::List(_) | Value::Map(_))) => parsed,
-        _ => arg,
+        _ => arg.clone(),
     })
-}
-
-fn other_kind(method: &MethodRef, mode: GenericMode, instead: &str) -> Status {
-    let kind = if method.descriptor().java.is_some() {
-        "hessian values"
-    } else {
-        "messages of an IDL"
-    };
-    Status::unimplemented(format!(
-        "{method:?} takes {kind}, which generic={mode} is not for; use {instead}"
-    ))
 }
 
 /// Arguments of any shape. Handlers read them as their own types.
