@@ -8,8 +8,6 @@
 mod args;
 mod attachments;
 mod class_name;
-#[doc(hidden)]
-pub mod codegen;
 mod describe;
 mod exception;
 mod generic;
