@@ -120,7 +120,7 @@ pub use instance::{Instance, InstanceBuilder};
 pub mod spi {
     pub use dubbo_core::{
         cluster, config_center, discovery, filter, invocation, invoker, metadata, payload,
-        protocol, registry, subscription,
+        protocol, registry, subscription, tls,
     };
 }
 
