@@ -30,13 +30,14 @@ pub(crate) const SERVER_THREADPOOL_EXHAUSTED_ERROR: u8 = 100;
 /// What a response with another status than [`OK`] is to the caller, with the text in its body, if there is one
 /// (`docs/spec/dubbo-protocol.md` §14.2).
 ///
-/// Java's own clusters try all of these elsewhere. Here those are certain not to have reached a handler for which no
-/// provider begins with a call: 40, 60 and 100. That a result is too large (25) would be so elsewhere.
+/// Java's own clusters try all of these elsewhere. Here a request that cannot be read or is for nothing that is there (40,
+/// 60), and an answer that is too large or cannot be read (25, 90), are never tried again: they would be so elsewhere. No
+/// provider begins with a call that it has no room for (100).
 pub(crate) fn refusal(status: u8, text: Option<&str>) -> Status {
     let known = STATUSES.iter().find(|known| known.0 == status);
     let text = text.filter(|text| !text.trim().is_empty());
     let text = text.unwrap_or("the provider gave no reason");
-    let Some(&(_, name, code, processed)) = known else {
+    let Some(&(_, name, code, begun)) = known else {
         let text = format!(
             "the provider answered with status {status}, which means nothing known here: {text}"
         );
@@ -44,84 +45,65 @@ pub(crate) fn refusal(status: u8, text: Option<&str>) -> Status {
     };
     let refusal =
         Status::new(code, format!("{name} ({status}): {text}")).with_origin(Origin::Remote);
-    match processed {
-        Processed::Maybe => refusal,
-        Processed::No => refusal.not_processed(),
+    match begun {
+        Begun::Maybe => refusal,
+        Begun::No => refusal.not_processed(),
     }
 }
 
+/// Whether the provider may have begun with the call. Where the code says that another try is vain, it does not matter.
 #[derive(Clone, Copy)]
-enum Processed {
+enum Begun {
     Maybe,
     No,
 }
 
-const STATUSES: [(u8, &str, Code, Processed); 11] = [
+const STATUSES: [(u8, &str, Code, Begun); 11] = [
     (
         SERIALIZATION_ERROR,
         "SERIALIZATION_ERROR",
         Code::OutOfRange,
-        Processed::Maybe,
+        Begun::Maybe,
     ),
     (
         CLIENT_TIMEOUT,
         "CLIENT_TIMEOUT",
         Code::DeadlineExceeded,
-        Processed::Maybe,
+        Begun::Maybe,
     ),
     (
         SERVER_TIMEOUT,
         "SERVER_TIMEOUT",
         Code::DeadlineExceeded,
-        Processed::Maybe,
+        Begun::Maybe,
     ),
     (
         CHANNEL_INACTIVE,
         "CHANNEL_INACTIVE",
         Code::Unavailable,
-        Processed::Maybe,
+        Begun::Maybe,
     ),
     (
         BAD_REQUEST,
         "BAD_REQUEST",
         Code::InvalidArgument,
-        Processed::No,
+        Begun::Maybe,
     ),
-    (
-        BAD_RESPONSE,
-        "BAD_RESPONSE",
-        Code::Internal,
-        Processed::Maybe,
-    ),
+    (BAD_RESPONSE, "BAD_RESPONSE", Code::Internal, Begun::Maybe),
     (
         SERVICE_NOT_FOUND,
         "SERVICE_NOT_FOUND",
         Code::Unimplemented,
-        Processed::No,
+        Begun::Maybe,
     ),
-    (
-        SERVICE_ERROR,
-        "SERVICE_ERROR",
-        Code::Internal,
-        Processed::Maybe,
-    ),
-    (
-        SERVER_ERROR,
-        "SERVER_ERROR",
-        Code::Internal,
-        Processed::Maybe,
-    ),
-    (
-        CLIENT_ERROR,
-        "CLIENT_ERROR",
-        Code::Internal,
-        Processed::Maybe,
-    ),
+    (SERVICE_ERROR, "SERVICE_ERROR", Code::Internal, Begun::Maybe),
+    (SERVER_ERROR, "SERVER_ERROR", Code::Internal, Begun::Maybe),
+    (CLIENT_ERROR, "CLIENT_ERROR", Code::DataLoss, Begun::Maybe),
     (
         SERVER_THREADPOOL_EXHAUSTED_ERROR,
         "SERVER_THREADPOOL_EXHAUSTED_ERROR",
         Code::ResourceExhausted,
-        Processed::No,
+        Begun::No,
     ),
 ];
 
@@ -138,12 +120,12 @@ mod tests {
             (30, Code::DeadlineExceeded, Retry::Ambiguous),
             (31, Code::DeadlineExceeded, Retry::Ambiguous),
             (35, Code::Unavailable, Retry::Ambiguous),
-            (40, Code::InvalidArgument, Retry::Safe),
+            (40, Code::InvalidArgument, Retry::Never),
             (50, Code::Internal, Retry::Ambiguous),
-            (60, Code::Unimplemented, Retry::Safe),
+            (60, Code::Unimplemented, Retry::Never),
             (70, Code::Internal, Retry::Ambiguous),
             (80, Code::Internal, Retry::Ambiguous),
-            (90, Code::Internal, Retry::Ambiguous),
+            (90, Code::DataLoss, Retry::Never),
             (100, Code::ResourceExhausted, Retry::Safe),
             (0, Code::Unknown, Retry::Ambiguous),
             (255, Code::Unknown, Retry::Ambiguous),

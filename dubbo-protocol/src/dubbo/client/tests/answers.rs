@@ -128,12 +128,12 @@ async fn a_refusal_says_what_the_provider_says_and_what_may_be_done_about_it() {
     for (status, code, retry) in [
         (25, Code::OutOfRange, Retry::Never),
         (31, Code::DeadlineExceeded, Retry::Ambiguous),
-        (40, Code::InvalidArgument, Retry::Safe),
+        (40, Code::InvalidArgument, Retry::Never),
         (50, Code::Internal, Retry::Ambiguous),
-        (60, Code::Unimplemented, Retry::Safe),
+        (60, Code::Unimplemented, Retry::Never),
         (70, Code::Internal, Retry::Ambiguous),
         (80, Code::Internal, Retry::Ambiguous),
-        (90, Code::Internal, Retry::Ambiguous),
+        (90, Code::DataLoss, Retry::Never),
         (100, Code::ResourceExhausted, Retry::Safe),
         (77, Code::Unknown, Retry::Ambiguous),
     ] {
