@@ -58,6 +58,15 @@ impl<'a> Definitions<'a> {
         &self.fields[field]
     }
 
+    /// The names of a class and of its field at `position`.
+    pub(super) fn names(&self, class: usize, position: usize) -> (&str, &str) {
+        let definition = &self.classes[class];
+        (
+            &definition.name,
+            &self.fields[definition.fields.start + position],
+        )
+    }
+
     /// The position of a field in its shape; `None` when the shape has no such field.
     pub(super) fn target(&self, targets: usize, field: usize) -> Option<usize> {
         usize::try_from(self.targets[targets + field])
@@ -133,6 +142,9 @@ impl<'a> Decoder<'a> {
             self.count_nodes(count)?;
         }
         let start = self.definitions.fields.len();
+        self.definitions
+            .fields
+            .reserve(if again { 0 } else { count });
         for _ in 0..count {
             let field = self.name("the name of a field")?;
             if !again {

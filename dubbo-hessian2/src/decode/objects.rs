@@ -67,15 +67,24 @@ impl<'a> Decoder<'a> {
             class: "java.lang.Enum",
             fields: &["name"],
         };
-        if self.peek()? == Kind::String {
-            return self.str();
-        }
         let mut name = None;
-        self.read_struct(&SHAPE, |decoder, _| {
-            name = Some(decoder.str()?);
-            Ok(())
-        })?;
-        name.ok_or_else(|| DecodeError::custom("a constant of an enum without its name"))
+        if self.peek()? == Kind::String {
+            name = Some(self.str()?);
+        } else {
+            self.read_struct(&SHAPE, |decoder, _| {
+                name = Some(decoder.str()?);
+                Ok(())
+            })?;
+        }
+        let name =
+            name.ok_or_else(|| DecodeError::custom("a constant of an enum without its name"))?;
+        self.check(
+            name.len(),
+            self.options.limits.name,
+            "name",
+            "bytes in a name",
+        )?;
+        Ok(name)
     }
 }
 

@@ -116,7 +116,9 @@ impl Decoder<'_> {
             .and_then(|name| self.definitions.type_name(name));
         let mut items = Vec::with_capacity(header.length.unwrap_or(0).min(RESERVED_ELEMENTS));
         while self.continues(header.length, items.len())? {
-            self.put_value(|value| items.push(value))?;
+            if let Err(error) = self.put_value(|value| items.push(value)) {
+                return Err(error.in_item(items.len()));
+            }
         }
         let list = List::new(type_name, items, header.length.is_none());
         Ok((header.index, Container::List(list.into())))
@@ -145,9 +147,67 @@ impl Decoder<'_> {
         let count = self.definitions.fields(class).len();
         let mut fields = Vec::with_capacity(count.min(RESERVED_ELEMENTS));
         for _ in 0..count {
-            self.put_value(|value| fields.push(value))?;
+            if let Err(error) = self.put_value(|value| fields.push(value)) {
+                let (class, field) = self.definitions.names(class, fields.len());
+                return Err(error.in_field(class, field));
+            }
         }
         let class = self.definitions.class(class);
         Ok((index, Container::Object(Object::new(class, fields).into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DecodeOptions, Decoder, Limits, Value, from_slice};
+
+    #[test]
+    fn an_error_tells_in_which_field_it_is() {
+        let error =
+            from_slice::<Value>(b"\x7a\x90C\x01A\x92\x01x\x01y\x60N\x79\x40").expect_err("broken");
+        let text = "[1] A.y[0]: no value starts with the byte 0x40 (at byte 13)";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn every_value_counts() {
+        let limits = Limits {
+            nodes: 10,
+            ..Limits::DEFAULT
+        };
+        let options = DecodeOptions {
+            limits,
+            ..DecodeOptions::DEFAULT
+        };
+        for (bytes, within) in [
+            (&b"X\x99\x90\x90\x90\x90\x90\x90\x90\x90\x90"[..], true),
+            (b"X\x9a\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", false),
+            (
+                b"X\x98\x79\x90\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91",
+                true,
+            ),
+            (
+                b"X\x99\x79\x90\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91\x51\x91",
+                false,
+            ),
+            (b"HN\x78N\x78N\x78N\x78NNZ", false),
+            (b"C\x01A\x9a\0\0\0\0\0\0\0\0\0\0N", false),
+        ] {
+            let read = Decoder::with_options(bytes, &options).value();
+            assert_eq!(read.is_ok(), within, "{bytes:x?}: {read:?}");
+            assert!(read.err().is_none_or(|error| error.is_limit()));
+        }
+    }
+
+    #[test]
+    fn a_type_without_a_name_is_none() {
+        for bytes in [&b"\x70\0"[..], b"M\0Z"] {
+            let value: Value = from_slice(bytes).expect("reads");
+            let list = value.as_typed_list().and_then(|list| list.type_name());
+            assert_eq!(
+                list.or_else(|| value.as_typed_map().and_then(|map| map.type_name())),
+                None
+            );
+        }
     }
 }

@@ -61,8 +61,13 @@ pub(crate) enum Problem {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
-    Field { class: String, field: String },
+    Field {
+        class: String,
+        field: String,
+    },
     Item(usize),
+    /// Steps that were left out.
+    More,
 }
 
 impl DecodeError {
@@ -97,12 +102,11 @@ impl DecodeError {
     }
 
     /// Says in which field of which class it went wrong. Call it from the inside out.
-    pub fn in_field(mut self, class: &str, field: &str) -> Self {
-        self.0.path.push(Step::Field {
-            class: class.to_owned(),
-            field: field.to_owned(),
-        });
-        self
+    pub fn in_field(self, class: &str, field: &str) -> Self {
+        self.within(|| Step::Field {
+            class: shortened(class),
+            field: shortened(field),
+        })
     }
 
     pub(crate) fn new(problem: Problem, offset: impl Into<Option<usize>>) -> Self {
@@ -119,8 +123,17 @@ impl DecodeError {
         self
     }
 
-    pub(crate) fn in_item(mut self, index: usize) -> Self {
-        self.0.path.push(Step::Item(index));
+    pub(crate) fn in_item(self, index: usize) -> Self {
+        self.within(|| Step::Item(index))
+    }
+
+    /// Adds a step at the outside. A peer that nests values deeply must not fill our logs with the way to its mistake.
+    fn within(mut self, step: impl FnOnce() -> Step) -> Self {
+        match self.0.path.len() {
+            0..STEPS => self.0.path.push(step()),
+            STEPS => self.0.path.push(Step::More),
+            _ => {}
+        }
         self
     }
 
@@ -143,6 +156,7 @@ impl fmt::Display for DecodeError {
                 }
                 Step::Field { field, .. } => write!(f, ".{field}")?,
                 Step::Item(index) => write!(f, "[{index}]")?,
+                Step::More => f.write_str("…")?,
             }
             started = true;
         }
@@ -169,6 +183,19 @@ impl fmt::Debug for DecodeError {
 
 impl Error for DecodeError {}
 
+/// The names of classes and fields come from the peer as well.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// How many steps of the way to a mistake are kept.
+const STEPS: usize = 16;
+/// How many characters of a name are kept.
+const NAME: usize = 100;
+
 #[cfg(test)]
 mod tests {
     use super::DecodeError;
@@ -190,6 +217,10 @@ mod tests {
             error.in_item(1).to_string(),
             "[1] com.x.User.address.zips[3].code: no (at byte 7)"
         );
+        let error = (0..100).fold(DecodeError::custom("no"), |error, _| {
+            error.in_field(&"c".repeat(1000), &"f".repeat(1000))
+        });
+        assert!(error.to_string().len() < 2500, "{error}");
         let error = DecodeError::custom("no").or_at(7).or_at(9);
         assert_eq!(error.offset(), 7);
         assert_eq!(
