@@ -52,7 +52,7 @@ async fn services_share_a_port_and_a_key_is_taken_once() {
     assert_eq!(connection.ask(&call).await.refused().0, 40);
     let first = provider.exporters.pop().expect("the first");
     first.unexport().await;
-    assert_eq!(connection.ask(&Call::greet("x")).await.refused().0, 70);
+    assert_eq!(connection.ask(&Call::greet("x")).await.refused().0, 40);
     assert!(
         export(&provider.protocol, &at, greeter()).await.is_ok(),
         "it is free again"

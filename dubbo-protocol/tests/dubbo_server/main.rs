@@ -9,6 +9,7 @@ mod exports;
 mod limits;
 mod one_way;
 mod provider;
+mod recorded;
 mod refusals;
 mod shutdown;
 mod wire;

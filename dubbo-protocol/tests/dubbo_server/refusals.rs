@@ -41,7 +41,7 @@ async fn a_service_that_is_not_there_is_refused_with_what_is() {
     let mut other = Call::greet("x");
     other.attachments = Some(vec![("path", "x.Other".into())]);
     let (status, text) = connection.ask(&other).await.refused();
-    assert_eq!(status, 70);
+    assert_eq!(status, 40);
     assert!(
         text.starts_with("Not found exported service: `x.Other`"),
         "{text}"

@@ -16,7 +16,7 @@ use super::reply::Refusal;
 use crate::dubbo::{
     body::request::Request,
     parameters::{DEFAULT_PAYLOAD, payload_limit},
-    status::{BAD_REQUEST, SERVICE_ERROR},
+    status::BAD_REQUEST,
 };
 
 /// One exported service.
@@ -111,7 +111,7 @@ impl Routes {
     fn unknown_service(&self, asked: &Asked<'_>) -> Refusal {
         let keys = keys(self.by_name.values().flatten());
         let text = format!("Not found exported service: {asked}; exported here: {keys}");
-        Refusal::new(SERVICE_ERROR, text)
+        Refusal::new(BAD_REQUEST, text)
     }
 }
 
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(
             find(&some, &request),
             Err((
-                SERVICE_ERROR,
+                BAD_REQUEST,
                 "Not found exported service: `a.C:1`; exported here: `a.B`, `g/a.B:1.0.0`"
                     .to_owned()
             ))
