@@ -48,6 +48,7 @@ pub mod java;
 mod limits;
 mod policy;
 mod shared;
+mod stack;
 mod std_types;
 mod traits;
 mod units;

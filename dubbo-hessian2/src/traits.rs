@@ -100,3 +100,32 @@ pub trait JavaType {
         format!("[{}", Self::java_name()).into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FromHessian, ToHessian, from_slice, to_vec};
+    use crate::{Decoder, Encoder, Value};
+
+    #[test]
+    fn values_of_several_types_are_written_through_their_trait() {
+        let arguments: [&dyn ToHessian; 2] = [&1, &"a"];
+        assert_eq!(to_vec(&arguments).expect("encodes"), b"\x7a\x91\x01a");
+    }
+
+    #[test]
+    fn what_follows_a_value_is_its_callers() {
+        let error = from_slice::<i32>(b"\x91\x92\x93").expect_err("three");
+        assert_eq!(error.to_string(), "the value ends, and 2 bytes follow (at byte 1)");
+        let mut decoder = Decoder::new(b"\x91\x92");
+        assert_eq!(i32::decode(&mut decoder).expect("reads"), 1);
+        assert_eq!(decoder.remaining(), b"\x92");
+    }
+
+    #[test]
+    fn what_is_read_and_written_may_change_threads() {
+        fn check<T: Send>() {}
+        check::<Decoder<'_>>();
+        check::<Encoder>();
+        check::<Value>();
+    }
+}

@@ -15,11 +15,7 @@ mod value;
 use self::{definitions::Definitions, made::Made, references::References};
 pub use kind::Kind;
 
-use crate::{
-    DecodeError, DecodeOptions,
-    error::Problem,
-    limits::{MAX_DEPTH, Stack},
-};
+use crate::{DecodeError, DecodeOptions, error::Problem, limits::MAX_DEPTH, stack::Stack};
 
 /// Reads values one after another from a slice (`docs/spec/hessian2.md`).
 ///

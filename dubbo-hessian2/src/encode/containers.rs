@@ -178,14 +178,15 @@ impl Encoder {
         if let Some(identity) = self.identity.take() {
             self.identities.insert(identity, self.containers);
         }
-        self.containers += 1;
+        self.containers = self.containers.saturating_add(1);
     }
 }
 
 /// A number of a table as it is written.
 fn signed(index: u32) -> i32 {
-    i32::try_from(index)
-        .expect("invariant: each entry of a table took a byte of a buffer of at most 2 GiB")
+    i32::try_from(index).expect(
+        "invariant: a message of less than 2 GiB has fewer entries than i32::MAX in any table",
+    )
 }
 
 #[cfg(test)]

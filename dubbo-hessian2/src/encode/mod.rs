@@ -10,10 +10,7 @@ use std::{any::Any, sync::Arc};
 
 pub use self::options::{ArrayLists, EncodeOptions};
 use self::table::{ClassKey, Table};
-use crate::{
-    EncodeError,
-    limits::{MAX_DEPTH, Stack},
-};
+use crate::{EncodeError, limits::MAX_DEPTH, stack::Stack};
 
 /// Writes values one after another into a buffer, in the shortest forms, as Java does (`docs/spec/hessian2.md`).
 ///

@@ -55,7 +55,7 @@ pub(crate) enum Problem {
     Refused(String),
     #[error("values nest so deep that reading them takes more than half of a small stack")]
     Stack,
-    #[error("{0} bytes after the value")]
+    #[error("the value ends, and {0} bytes follow")]
     Trailing(usize),
 }
 
