@@ -203,11 +203,11 @@ async fn an_address_from_code_is_checked_as_one_from_a_file_is() {
         ),
         (
             "trio://h",
-            "no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?); `trio://h` has no port",
+            "no protocol is called `trio`; linked: dubbo, injvm, tri (did you mean `tri`?); `trio://h` has no port",
         ),
         (
             "rest://h:1",
-            "the protocol `rest` is not supported yet; linked: injvm, tri",
+            "the protocol `rest` is not supported yet; linked: dubbo, injvm, tri",
         ),
     ] {
         let error = instance

@@ -55,7 +55,7 @@ dubbo:
         .provide(named("x"));
     let want = "
 dubbo.yaml:2:3: dubbo.aplication: unknown key (did you mean `application`?)
-dubbo.yaml:7:18: dubbo.protocols.rest.name: the protocol `rest` is not supported yet; linked: injvm, tri
+dubbo.yaml:7:18: dubbo.protocols.rest.name: the protocol `rest` is not supported yet; linked: dubbo, injvm, tri
 dubbo.yaml:9:14: dubbo.provider.filter: no filter is called `trace`; none is linked
 dubbo.yaml:11:7: dubbo.provider.services.Answering: `methods` names `Meet`, but greet.Greeter has only Greet, GreetMany, GreetAll, GreetEach
 dubbo.yaml:12:24: dubbo.provider.services.Answering.registry-ids: no registry has the id `there`; there are: here (did you mean `here`?)
