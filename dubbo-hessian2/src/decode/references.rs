@@ -73,7 +73,7 @@ impl Decoder<'_> {
             self.references.expansion,
             limit,
             "expansion",
-            "bytes read again for references to plain values (use `Shared<T>`, or raise it)",
+            "bytes read again for references to plain values",
         )?;
         let back = Return {
             position: self.position,
