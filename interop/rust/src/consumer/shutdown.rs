@@ -16,6 +16,7 @@ use crate::user::UserServiceClient;
 /// Has a call under way when the provider is told to stop, and makes one more call while it stops.
 pub(super) async fn in_flight(target: &Target<'_>) -> Result<Value, Fault> {
     let client: UserServiceClient = target.refer(|options| options.timeout(PATIENT)).await?;
+    target.user().await?;
     let sleeping = target.label(client.sleep(2000));
     let calling = async {
         sleep(Duration::from_secs(1)).await;
@@ -29,9 +30,16 @@ pub(super) async fn in_flight(target: &Target<'_>) -> Result<Value, Fault> {
 /// The same, and watches the health of the service meanwhile.
 pub(super) async fn in_flight_watched(target: &Target<'_>) -> Result<Value, Fault> {
     let mut statuses = streams::watch(target, GREETER).await?;
+    target.greeter().await?;
     let before = streams::next_status(&mut statuses).await?;
     let watching = async {
-        let during = streams::next_status(&mut statuses).await?;
+        // A provider that does not know of a service's health gives no notice.
+        let during = if before == "SERVING" {
+            streams::next_status(&mut statuses).await?
+        } else {
+            sleep(Duration::from_millis(500)).await;
+            Value::Null
+        };
         // The notice may arrive before the provider has stopped to take calls.
         sleep(Duration::from_millis(300)).await;
         let late = calls::greet(target, "late").await;

@@ -171,7 +171,12 @@ fn instead_of_a_result(response: &Half, code: &str, thrown: &Thrown) -> Sheet {
     };
     let mut sheet = Sheet::default();
     sheet.put("code", code);
-    sheet.put_thrown(&thrown.class, thrown.message.as_deref());
+    if framework {
+        sheet.put("text", thrown.message.as_deref().unwrap_or_default());
+        sheet.put_all("detail", Vec::<String>::new());
+    } else {
+        sheet.put_thrown(&thrown.class, thrown.message.as_deref());
+    }
     let mut found = attachments(&response.headers);
     found.extend(
         response

@@ -174,7 +174,7 @@ struct RpcStatus {
 
 /// What belongs to HTTP, gRPC and Triple (§3); what clients of Dubbo say on every call (§3.1, §4.1); and the label of a
 /// case, of which the recordings were cleaned.
-const NO_ATTACHMENTS: [&str; 24] = [
+pub(crate) const NO_ATTACHMENTS: [&str; 24] = [
     "accept-encoding",
     "content-length",
     "content-type",

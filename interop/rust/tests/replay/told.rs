@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, error::Error as _};
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use dubbo::{AttachmentValue, Attachments, Status, java::thrown};
 
-use crate::{reading::shown_detail, sheet::Sheet};
+use crate::{
+    reading::{NO_ATTACHMENTS, shown_detail},
+    sheet::Sheet,
+};
 
 /// What one of our callers is told.
 #[derive(Debug, Default)]
@@ -64,6 +67,9 @@ pub(crate) fn words(status: &Status) -> &str {
 pub(crate) fn lists(all: &[&Attachments]) -> BTreeMap<String, Vec<String>> {
     let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in all.iter().flat_map(|attachments| attachments.iter()) {
+        if NO_ATTACHMENTS.contains(&&*name) {
+            continue;
+        }
         let (name, value) = match value {
             AttachmentValue::Text(text) => (name.into_owned(), text.into_owned()),
             AttachmentValue::Binary(bytes) => {

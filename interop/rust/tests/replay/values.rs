@@ -184,11 +184,22 @@ fn is_thrown(object: &Object) -> bool {
     object.get("stackTrace").is_some() && object.get("detailMessage").is_some()
 }
 
-/// Where a container is.
+/// Where a container is, if that matters.
 fn address(value: &Value) -> Option<usize> {
     match value {
         Value::List(list) => Some(Arc::as_ptr(list).addr()),
         Value::Map(map) => Some(Arc::as_ptr(map).addr()),
+        // An enum's constant is the same however often it is written.
+        Value::Object(object)
+            if object
+                .class_definition()
+                .fields()
+                .iter()
+                .map(|f| &**f)
+                .eq(["name"]) =>
+        {
+            None
+        }
         Value::Object(object) => Some(Arc::as_ptr(object).addr()),
         Value::Back(back) => address(&back.target()?),
         _ => None,

@@ -4,7 +4,7 @@ use super::{Case, case};
 use crate::interop::{
     expect::{Expect, ends_saying, fails, says, throws, throws_saying},
     route::{
-        Party::Go,
+        Party::{Go, Java},
         Protocol::{Dubbo, Tri},
         from, to,
     },
@@ -28,6 +28,8 @@ pub(super) fn cases() -> Vec<Case> {
         )
         .peer(to(Go).over(Dubbo), throws(THROWABLE, TEXT), GO_THROWS),
         case("error_status", fails(3, "bad name"))
+            .also(to(Java), fails(17, "bad name"), BIZ)
+            .also(from(Java).over(Dubbo), fails(2, "bad name"), BIZ)
             .also(from(Go).over(Dubbo), says("bad name"), GO_TEXT)
             .peer(
                 to(Go).over(Dubbo),
@@ -75,6 +77,7 @@ fn with_go(case: Case, answered: Expect, received: Expect, told: Expect) -> Case
         .also(from(Go).over(Dubbo), told, GO_TEXT)
 }
 
+const BIZ: &str = "the statuses of Dubbo Java are the numbers of RpcException, and 3 is an error of the application";
 const TEXT: &str = "50% + é\n\t中 end ";
 const RUNTIME: &str = "java.lang.RuntimeException";
 const THROWABLE: &str = "java.lang.Throwable";

@@ -95,6 +95,16 @@ fn failures() -> Vec<Case> {
         ),
         case("generic_unknown_method", ends(12))
             .peer(
+                to(Java).over(Tri),
+                ends_saying(2, "No such method"),
+                JAVA_CODE,
+            )
+            .peer(
+                to(Java).over(Dubbo),
+                ends_saying(13, "No such method"),
+                JAVA_CODE,
+            )
+            .peer(
                 to(Go).over(Tri),
                 ends_saying(2, "method is not found"),
                 "dubbo-go has no code of its own for it",
@@ -109,6 +119,7 @@ fn failures() -> Vec<Case> {
 }
 
 const THROWABLE: &str = "java.lang.Throwable";
+const JAVA_CODE: &str = "Dubbo Java has no code of its own for it";
 const OURS: &str = "a form of our own client";
 const OVERLOADS: &str = "Go has no overloads";
 const GO_ENUM: &str = "dubbo-go makes no enum of a name";

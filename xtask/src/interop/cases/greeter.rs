@@ -95,11 +95,24 @@ fn streams() -> Vec<Case> {
 
 fn errors() -> Vec<Case> {
     let text = "50% + é\n\t中 end ";
+    let plain = |name: &str, text: &'static str| {
+        case(name, fails(17, text))
+            .also(to(Java), fails(2, text), NO_17)
+            .also(from(Java), fails(2, text), NO_17)
+    };
     let mut cases = vec![
-        case("fail_plain", fails(17, "boom")),
-        case("fail_plain_percent", fails(17, text)),
-        case("fail_plain_empty", fails(17, "")),
-        case("fail_panic", ends(13)),
+        plain("fail_plain", "boom"),
+        plain("fail_plain_percent", text).peer(
+            to(Java),
+            fails(2, "50% + é \t? end "),
+            "Dubbo Java sends text as Latin-1, unescaped",
+        ),
+        plain("fail_plain_empty", ""),
+        case("fail_panic", ends(13)).peer(
+            to(Java),
+            fails(2, "panicked"),
+            "any Throwable is an error of the application for Dubbo Java",
+        ),
     ];
     // Every code of the protocol, and one that it does not know.
     let codes = || (1..=17).chain([99]);
@@ -115,17 +128,31 @@ fn errors() -> Vec<Case> {
 
 fn error_code(kind: &str, code: u64, details: &[Value]) -> Case {
     let asked = "status as asked";
-    let case = case(
+    let known = code < 17;
+    let mut case = case(
         format!("{kind}_{code:02}"),
         fails(code, asked).details(details.to_vec()),
     );
-    if code != 17 && !details.is_empty() {
-        case.peer(to(Go), fails(code, asked), STRIPPED)
+    case = if !known {
+        case.also(from(Java), fails(2, asked), NO_17).peer(
+            to(Java),
+            ends_saying(2, "Can not find status for code"),
+            NO_17,
+        )
+    } else if details.is_empty() {
+        case.also(to(Java), ends_saying(code, asked), NAMED)
     } else {
-        case
+        case.peer(to(Java), ends_saying(code, asked), JAVA_STRIPS)
+            .peer(from(Java), fails(code, asked), JAVA_STRIPS)
+    };
+    if code != 17 && !details.is_empty() {
+        case = case.peer(to(Go), fails(code, asked), STRIPPED);
     }
+    case
 }
 
 const NAMED: &str = "Dubbo Java begins the text with the name of the code";
 const SENDS_FIRST: &str = "Dubbo Java opens the call when it sends the first message";
 const STRIPPED: &str = "dubbo-go keeps details with code 17 only";
+const JAVA_STRIPS: &str = "Dubbo Java has no details";
+const NO_17: &str = "Dubbo Java knows the codes up to 16: an error of the application is 2";

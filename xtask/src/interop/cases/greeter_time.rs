@@ -7,7 +7,7 @@ use crate::interop::{
     expect::{ends, ends_saying, gives},
     route::{
         Party::{Go, Java, Rust},
-        from,
+        from, to,
     },
 };
 
@@ -24,11 +24,13 @@ fn deadlines() -> Vec<Case> {
         case(
             "sleep_timeout",
             ends(4).took(250..=700).cut_short("Sleep", 200..=600),
-        ),
+        )
+        .also(to(Java), ends(4).took(250..=700), RUNS_ON),
         case(
             "sleep_call_timeout",
             ends(4).took(150..=600).cut_short("Sleep", 100..=500),
         )
+        .also(to(Java), ends(4).took(150..=600), RUNS_ON)
         .peer(
             from(Go),
             gives(1000).took(950..=1500),
@@ -38,6 +40,7 @@ fn deadlines() -> Vec<Case> {
             "sleep_ctx_deadline",
             ends(4).took(200..=650).cut_short("Sleep", 150..=550),
         )
+        .also(to(Java), ends(4).took(200..=650), RUNS_ON)
         .without(from(Java), NO_DEADLINES),
         case(
             "stream_ctx_deadline",
@@ -58,7 +61,8 @@ fn deadlines() -> Vec<Case> {
         case(
             "fail_context",
             ends(4).took(250..=700).cut_short("Fail", 200..=600),
-        ),
+        )
+        .also(to(Java), ends(4).took(250..=700), RUNS_ON),
     ]
 }
 
@@ -74,6 +78,11 @@ fn cancellation() -> Vec<Case> {
                 .took(150..=400)
                 .cut_short("Sleep", 150..=400),
             DROPPED,
+        )
+        .also(
+            from(Rust).to(Java),
+            gives("dropped").took(150..=400),
+            RUNS_ON,
         )
         .without(from(Java), "Dubbo Java cancels no call that has one answer"),
         case(
@@ -125,4 +134,5 @@ fn cancellation() -> Vec<Case> {
 
 const DROPPED: &str = "a Rust caller cancels by dropping the call";
 const NO_DEADLINES: &str = "a caller of Dubbo Java has timeouts, no deadlines";
+const RUNS_ON: &str = "a handler of Dubbo Java with one answer runs on";
 const TOLD_NOTHING: &str = "a caller of Dubbo Java that cancels hears no more of the call";

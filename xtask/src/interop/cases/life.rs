@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Case, case};
 use crate::interop::{
-    expect::{Expect, ends, gives, holds, says},
+    expect::{Expect, ends, ends_saying, gives, holds, says},
     route::{
         Party::{Go, Java},
         Protocol, Ways, from, to,
@@ -69,11 +69,13 @@ fn shutdown() -> Vec<Case> {
                 gives(143).took(500..=15_000),
                 "a Java program that is told to end says so with its status",
             ),
-        both("shutdown_after", ends(14)).also(
-            from(Go).over(Protocol::Dubbo),
-            says(SHUTTING_DOWN),
-            "",
-        ),
+        both("shutdown_after", ends(14))
+            .also(from(Go).over(Protocol::Dubbo), says(SHUTTING_DOWN), "")
+            .also(
+                from(Java),
+                ends_saying(2, "No provider available"),
+                "Dubbo Java has no code of its own for it",
+            ),
         both("shutdown_reconnect", gives("hello dubbo")),
     ]
 }

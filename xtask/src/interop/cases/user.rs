@@ -117,12 +117,36 @@ fn shapes() -> Vec<Case> {
 fn routing() -> Vec<Case> {
     vec![
         case("user_group_version", gives("hello x from g1/1.0.0")),
-        unknown("user_wrong_version", "9.9.9"),
-        unknown("user_wrong_group", "nogroup"),
-        unknown("user_unknown_service", "Nobody"),
-        unknown("user_unknown_method", "noSuchMethod").without(from(Java), ITS_METHODS),
+        unknown("user_wrong_version", "9.9.9")
+            .peer(to(Java).over(Tri), gives("hello x"), LENIENT)
+            .peer(
+                to(Java).over(Dubbo),
+                ends_saying(3, "BAD_REQUEST (40)"),
+                JAVA_40,
+            ),
+        unknown("user_wrong_group", "nogroup")
+            .peer(to(Java).over(Tri), gives("hello x"), LENIENT)
+            .peer(to(Java).over(Dubbo), ends_saying(13, "nogroup"), JAVA_70),
+        unknown("user_unknown_service", "Nobody").peer(
+            to(Java).over(Dubbo),
+            ends_saying(3, "BAD_REQUEST (40)"),
+            JAVA_40,
+        ),
+        unknown("user_unknown_method", "noSuchMethod")
+            .without(from(Java), ITS_METHODS)
+            .peer(
+                to(Java).over(Tri),
+                ends_saying(2, "methodDescriptors"),
+                "Dubbo Java stumbles over a method that it does not have",
+            )
+            .peer(
+                to(Java).over(Dubbo),
+                ends_saying(3, "BAD_REQUEST (40)"),
+                JAVA_40,
+            ),
         case("user_wrong_arguments", ends(3))
             .without(from(Java), ITS_METHODS)
+            .peer(to(Java).over(Tri), ends(2), "Dubbo Java stumbles over it")
             .also(from(Go).over(Dubbo), says("2 parameters"), GO_TEXT)
             .peer(
                 to(Go).over(Dubbo),
@@ -131,6 +155,11 @@ fn routing() -> Vec<Case> {
             ),
         case("user_wrong_type", ends(3))
             .without(from(Java), ITS_METHODS)
+            .peer(
+                to(Java).over(Tri),
+                gives("hello 5"),
+                "Dubbo Java makes text of a number",
+            )
             .also(
                 from(Go).over(Dubbo),
                 says("expected a string, found an int"),
@@ -152,6 +181,7 @@ fn routing() -> Vec<Case> {
 /// There is no such thing, and the answer says its name.
 fn unknown(case_name: &str, what: &'static str) -> Case {
     case(case_name, ends(12))
+        .also(from(Java).over(Dubbo), ends_saying(14, what), JAVA_NETWORK)
         .also(from(Go).over(Dubbo), says(what), GO_TEXT)
         .peer(
             to(Go).over(Dubbo),
@@ -172,11 +202,18 @@ fn attachments() -> Vec<Case> {
             seen(&text),
             GO_NO_REPLY,
         ),
-        case("user_attachments_nonascii", echoed(&non_ascii)).also(
-            from(Go).over(Dubbo),
-            seen(&non_ascii),
-            GO_NO_REPLY,
-        ),
+        case("user_attachments_nonascii", echoed(&non_ascii))
+            .also(from(Go).over(Dubbo), seen(&non_ascii), GO_NO_REPLY)
+            .peer(
+                to(Java).over(Tri),
+                echoed(&["city: ZÃ¼rich ä¸\u{ad}"]),
+                LATIN,
+            )
+            .peer(
+                from(Java).over(Tri),
+                echoed(&["city-bin: WvxyaWNoID8"]),
+                LATIN,
+            ),
         case(
             "user_attachments_object",
             echoed(&["b: true", "l: [a, 1]", "n: 7"]),
@@ -232,6 +269,12 @@ const GO_NO_REPLY: &str = "over dubbo callers of dubbo-go see no attachments of 
 const GO_TEXT: &str = "over dubbo an error is a text for callers of dubbo-go";
 const GO_THROWS: &str =
     "over dubbo dubbo-go answers with a java.lang.Throwable, whatever the error";
+const JAVA_40: &str = "over dubbo Dubbo Java answers so to what it does not have";
+const JAVA_70: &str = "over dubbo Dubbo Java answers so to another group";
+const JAVA_NETWORK: &str =
+    "over dubbo every error that is no answer is one of the network for callers of Dubbo Java";
+const LATIN: &str = "Dubbo Java sends and reads header values as Latin-1";
+const LENIENT: &str = "Dubbo Java serves a service of that name, whatever the group and version";
 const OUR_LISTS: &str = "a list is an attachment with several values for us";
 const GO_LISTS: &str = "dubbo-go takes an untyped list for no slice of a type of its own";
 const GO_NULL: &str = "dubbo-go refuses null over Triple";

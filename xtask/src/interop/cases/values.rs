@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use super::{Case, case};
 use crate::interop::{
     expect::{ends_saying, gives, mentions},
-    route::{Party::Go, Protocol, from, to},
+    route::{
+        Party::{Go, Java},
+        Protocol, from, to,
+    },
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -50,6 +53,11 @@ pub(super) fn cases() -> Vec<Case> {
         case(
             "echo_unknown_class",
             gives(json!({"number": 7, "text": "t"})),
+        )
+        .peer(
+            to(Java),
+            gives("{\"number\": 7, \"text\": \"t\"}"),
+            "Dubbo Java makes a map of an object whose class it does not have",
         ),
         case("echo_null", gives(Value::Null))
             .peer(

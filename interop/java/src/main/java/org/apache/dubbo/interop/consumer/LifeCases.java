@@ -70,7 +70,7 @@ final class LifeCases {
         }
     }
 
-    /** Calls until the outcome is as wanted, fifteen seconds at most. */
+    /** Calls until the outcome is as wanted, twenty seconds at most. */
     private static Case until(Predicate<Throwable> done) {
         return t -> {
             Case call = t.protocol().equals("tri") ? GreeterCases.greet("dubbo") : UserCases.hello("dubbo");
@@ -92,5 +92,5 @@ final class LifeCases {
         };
     }
 
-    private static final long LIMIT = 15_000_000_000L;
+    private static final long LIMIT = 20_000_000_000L;
 }

@@ -47,7 +47,7 @@ final class GreeterImpl extends DubboGreeterTriple.GreeterImplBase {
     @Override public PingMessage ping(PingMessage m) { return m; }
 
     @Override public void greetServerStream(GreetRequest r, StreamObserver<GreetResponse> out) {
-        Held held = new Held("GreetServerStream");
+        Held held = Held.stream("GreetServerStream");
         for (int i = 0; i < r.getCount(); i++) {
             if (r.getFailAfter() > 0 && i == r.getFailAfter()) {
                 held.done();
@@ -63,7 +63,7 @@ final class GreeterImpl extends DubboGreeterTriple.GreeterImplBase {
     }
 
     @Override public StreamObserver<GreetRequest> greetClientStream(StreamObserver<GreetResponse> out) {
-        Held held = new Held("GreetClientStream");
+        Held held = Held.stream("GreetClientStream");
         List<String> names = new ArrayList<>();
         return new StreamObserver<>() {
             @Override public void onNext(GreetRequest r) {
@@ -86,7 +86,7 @@ final class GreeterImpl extends DubboGreeterTriple.GreeterImplBase {
     }
 
     @Override public StreamObserver<GreetRequest> greetBidi(StreamObserver<GreetResponse> out) {
-        Held held = new Held("GreetBidi");
+        Held held = Held.stream("GreetBidi");
         return new StreamObserver<>() {
             private int seq;
 

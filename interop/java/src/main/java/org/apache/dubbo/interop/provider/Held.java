@@ -8,17 +8,24 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A call that waits: the runner is told when it begins, and when it is cancelled before it ends. */
+/** A call that waits: the runner is told when it begins, and of a stream when it is cancelled before it ends. */
 final class Held {
     private final String kase = caseOfCall();
     private final String method;
     private final long start = System.nanoTime();
     private final CountDownLatch over = new CountDownLatch(1);
 
+    /** A call with one answer. Dubbo lets its handler run on, whatever becomes of the call. */
     Held(String method) {
         this.method = method;
         say("held");
-        RpcContext.getCancellationContext().addListener(context -> cutShort());
+    }
+
+    /** A call with streams. */
+    static Held stream(String method) {
+        Held held = new Held(method);
+        RpcContext.getCancellationContext().addListener(context -> held.cutShort());
+        return held;
     }
 
     /** The name of the case that the call belongs to. */
