@@ -114,8 +114,15 @@ impl<'a> Definitions<'a> {
         }
         let targets = self.targets.len();
         let fields = &self.fields[definition.fields.clone()];
+        let mut next = 0;
         self.targets.extend(fields.iter().map(|field| {
-            let target = shape.fields.iter().position(|name| name == field);
+            let names = shape.fields;
+            // Peers of our kind write the fields in this order.
+            let target = match names.get(next) {
+                Some(name) if name == field => Some(next),
+                _ => names.iter().position(|name| name == field),
+            };
+            next = target.map_or(next, |target| target + 1);
             target
                 .and_then(|target| u32::try_from(target).ok())
                 .unwrap_or(u32::MAX)

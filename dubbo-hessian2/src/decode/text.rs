@@ -60,20 +60,20 @@ impl<'a> Decoder<'a> {
 
     /// The name of a class, a field or a type: a string where no class may be defined.
     pub(super) fn name(&mut self, what: &'static str) -> Result<Cow<'a, str>, DecodeError> {
-        let lead = self.raw_lead()?;
         let start = self.position;
-        let name = self
-            .str_from(lead)
-            .unwrap_or_else(|| Err(self.no_chunk(what, lead)))?;
-        if name.len() > self.options.limits.name {
+        let name = match self.short_str() {
+            Some(name) => Cow::Borrowed(name),
+            None => {
+                let lead = self.raw_lead()?;
+                self.str_from(lead)
+                    .unwrap_or_else(|| Err(self.no_chunk(what, lead)))?
+            }
+        };
+        let limit = self.options.limits.name;
+        if name.len() > limit {
             self.position = start;
         }
-        self.check(
-            name.len(),
-            self.options.limits.name,
-            "name",
-            "bytes in a name",
-        )?;
+        self.check(name.len(), limit, "name", "bytes in a name")?;
         Ok(name)
     }
 
