@@ -61,13 +61,12 @@ impl<'a> Decoder<'a> {
     /// The name of a class, a field or a type: a string where no class may be defined.
     pub(super) fn name(&mut self, what: &'static str) -> Result<Cow<'a, str>, DecodeError> {
         let start = self.position;
-        let name = match self.short_str() {
-            Some(name) => Cow::Borrowed(name),
-            None => {
-                let lead = self.raw_lead()?;
-                self.str_from(lead)
-                    .unwrap_or_else(|| Err(self.no_chunk(what, lead)))?
-            }
+        let name = if let Some(name) = self.short_str() {
+            Cow::Borrowed(name)
+        } else {
+            let lead = self.raw_lead()?;
+            self.str_from(lead)
+                .unwrap_or_else(|| Err(self.no_chunk(what, lead)))?
         };
         let limit = self.options.limits.name;
         if name.len() > limit {
