@@ -115,7 +115,10 @@ mod tests {
     #[test]
     fn what_follows_a_value_is_its_callers() {
         let error = from_slice::<i32>(b"\x91\x92\x93").expect_err("three");
-        assert_eq!(error.to_string(), "the value ends, and 2 bytes follow (at byte 1)");
+        assert_eq!(
+            error.to_string(),
+            "the value ends, and 2 bytes follow (at byte 1)"
+        );
         let mut decoder = Decoder::new(b"\x91\x92");
         assert_eq!(i32::decode(&mut decoder).expect("reads"), 1);
         assert_eq!(decoder.remaining(), b"\x92");
