@@ -20,7 +20,7 @@ async fn no_one_way_call_is_answered_whatever_becomes_of_it() {
     let mut unknown = Call::greet("x");
     unknown.attachments = Some(vec![("path", "x.Other".into())]);
     let mut foreign = Call::greet("x").one_way(1);
-    foreign.flags = 0x80 | 23;
+    foreign.flags = 0x97;
     for frame in [
         Call::greet("x").one_way(1),
         Call::of("fail", STRING, &["business".into()]).one_way(1),

@@ -418,10 +418,10 @@ fn exchanges(file: &str) -> BTreeMap<String, (Vec<Frame>, Vec<Frame>)> {
 fn said(answers: &[Frame]) -> String {
     let mut all: Vec<_> = answers.iter().map(one).collect();
     all.sort();
-    match all.is_empty() {
-        true => "nothing".to_owned(),
-        false => all.join(" and "),
+    if all.is_empty() {
+        return "nothing".to_owned();
     }
+    all.join(" and ")
 }
 
 fn one(answer: &Frame) -> String {

@@ -33,9 +33,10 @@ impl Response {
     /// and the null is the attachments.
     pub(crate) fn read(body: &Bytes) -> Result<Self, BodyError> {
         let decoder = &mut Decoder::new(body);
-        let kind = decoder
+        let number = decoder
             .int()
             .map_err(BodyError::at("the type of the response"))?;
+        let kind = u8::try_from(number).map_err(|_| BodyError::Type(number))?;
         let outcome = match kind {
             EXCEPTION | EXCEPTION_WITH_ATTACHMENTS => {
                 let thrown = Throwable::decode(decoder).map_err(BodyError::at("the exception"))?;
@@ -47,7 +48,7 @@ impl Response {
                 Outcome::Value(body.slice(start..decoder.position()))
             }
             NULL | NULL_WITH_ATTACHMENTS => Outcome::Value(Bytes::from_static(NULL_VALUE)),
-            other => return Err(BodyError::Type(other)),
+            _ => return Err(BodyError::Type(number)),
         };
         let attachments = match kind {
             EXCEPTION_WITH_ATTACHMENTS | VALUE_WITH_ATTACHMENTS | NULL_WITH_ATTACHMENTS => {
@@ -110,12 +111,11 @@ pub(crate) fn write_text(text: &str, dst: &mut BytesMut) {
 }
 
 /// The byte of a type: a hessian int.
-fn of_type(kind: i32, attachments: Option<&Attachments>) -> u8 {
-    let kind = match attachments {
-        Some(_) => kind + WITH_ATTACHMENTS,
-        None => kind,
-    };
-    INT_ZERO.wrapping_add_signed(kind as i8)
+fn of_type(kind: u8, attachments: Option<&Attachments>) -> u8 {
+    match attachments {
+        Some(_) => INT_ZERO + kind + WITH_ATTACHMENTS,
+        None => INT_ZERO + kind,
+    }
 }
 
 /// A map even when there are none: dubbo-go cannot read null.
@@ -129,13 +129,13 @@ fn append(attachments: Option<&Attachments>, dst: &mut BytesMut) -> Result<(), C
     Ok(())
 }
 
-const EXCEPTION: i32 = 0;
-const VALUE: i32 = 1;
-const NULL: i32 = 2;
-const EXCEPTION_WITH_ATTACHMENTS: i32 = EXCEPTION + WITH_ATTACHMENTS;
-const VALUE_WITH_ATTACHMENTS: i32 = VALUE + WITH_ATTACHMENTS;
-const NULL_WITH_ATTACHMENTS: i32 = NULL + WITH_ATTACHMENTS;
-const WITH_ATTACHMENTS: i32 = 3;
+const EXCEPTION: u8 = 0;
+const VALUE: u8 = 1;
+const NULL: u8 = 2;
+const EXCEPTION_WITH_ATTACHMENTS: u8 = EXCEPTION + WITH_ATTACHMENTS;
+const VALUE_WITH_ATTACHMENTS: u8 = VALUE + WITH_ATTACHMENTS;
+const NULL_WITH_ATTACHMENTS: u8 = NULL + WITH_ATTACHMENTS;
+const WITH_ATTACHMENTS: u8 = 3;
 
 const INT_ZERO: u8 = 0x90;
 const NULL_VALUE: &[u8] = b"N";

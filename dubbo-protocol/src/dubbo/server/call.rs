@@ -203,9 +203,10 @@ impl Work {
             Err(panicked) => return Ended::Panicked(panicked),
         };
         // Whoever makes a one-way call may hang up at once.
-        let gone = match call.frame.header.two_way {
-            true => &call.link.gone,
-            false => &call.link.server.cut,
+        let gone = if call.frame.header.two_way {
+            &call.link.gone
+        } else {
+            &call.link.server.cut
         };
         let mut gone = pin!(gone.cancelled());
         let mut late: Option<Pin<Box<Sleep>>> = None;

@@ -161,9 +161,10 @@ impl Link {
         loop {
             let read = io.read_buf(decoder.room()).await?;
             if read == 0 {
-                return match decoder.is_within_frame() {
-                    true => Err(Ending::Truncated),
-                    false => Ok(()),
+                return if decoder.is_within_frame() {
+                    Err(Ending::Truncated)
+                } else {
+                    Ok(())
                 };
             }
             let now = self.activity.note();
@@ -236,7 +237,7 @@ impl Link {
         if len / 2 > limit {
             // What was sent so far still goes out, and ends the connection.
             self.outbox.finish();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -97,7 +97,7 @@ async fn calls_in_flight_finish_and_others_are_refused_untouched() {
         loop {
             connection.send(call.frame(8)).await;
             tokio::select! {
-                () = one(&began) => continue, // not draining yet
+                () = one(&began) => {} // not draining yet
                 answer = connection.frame() => {
                     let (status, text) = Answer::of(&answer).refused();
                     assert_eq!((answer.id, status), (8, 100));

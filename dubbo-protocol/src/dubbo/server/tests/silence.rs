@@ -85,7 +85,7 @@ async fn a_connection_with_enough_calls_is_not_read_from_and_not_taken_for_silen
         .await
         .expect("open")
         .forget();
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     assert_eq!(began.available_permits(), 0, "no fourth one");
     let mut ids = Vec::new();
     for _ in 0..5 {
