@@ -23,7 +23,7 @@ use futures_util::StreamExt as _;
 struct User {
     id: String,
     age: i32,
-    friend: Option<Box<User>>,
+    friend: Option<Box<Self>>,
 }
 
 #[derive(Debug, PartialEq, Hessian)]

@@ -26,7 +26,7 @@ pub struct User {
     /// What it may do.
     pub level: Level,
     /// A friend, or `null`.
-    pub friend: Option<Box<User>>,
+    pub friend: Option<Box<Self>>,
 }
 
 /// The enum `com.example.Level`.

@@ -128,3 +128,54 @@ fn filter_sees_a_call_on_both_sides() {
     let want = "provider: greet.Greeter/Greet worked\nconsumer: greet.Greeter/Greet worked\nHello, filter!\n";
     assert_eq!(text, want);
 }
+
+#[test]
+fn non_idl_shows_beans_lists_and_exceptions() {
+    let text = run(env!("CARGO_BIN_EXE_non-idl"), &[]);
+    for line in [
+        "User { id: \"ada\", name: \"Ada\", age: 36, level: Admin, friend: None }",
+        "2 users",
+        "Ada is now Countess",
+        "code_17: com.example.NoSuchUserException: no user nobody",
+        "missing: Some(\"nobody\")",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn dubbo_protocol_calls_itself_over_the_classic_protocol() {
+    let text = run(env!("CARGO_BIN_EXE_dubbo-protocol"), &["--exit"]);
+    let want = "User { id: \"grace\", name: \"Grace\", age: 85, level: Member, friend: None }\n\
+                missing: Some(\"nobody\")\n";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn multi_protocol_serves_two_protocols_on_one_port() {
+    let text = run(env!("CARGO_BIN_EXE_multi-protocol"), &[]);
+    for line in [
+        "com.example.UserService:1.0.0 at tri://0.0.0.0:20881",
+        "com.example.UserService:1.0.0 at dubbo://0.0.0.0:20881",
+        "greet.Greeter at tri://0.0.0.0:20881",
+        "over-triple: Ada",
+        "over-dubbo: Ada",
+        "Hello, Dubbo!",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn generic_calls_without_types() {
+    let text = run(env!("CARGO_BIN_EXE_generic"), &[]);
+    for line in [
+        "value: {\"class\": \"com.example.User\", \"id\": \"ada\"",
+        "json: [{\"class\":\"com.example.User\",\"id\":\"ada\"",
+        "typed: User { id: \"grace\"",
+        "thrown: Some(\"com.example.NoSuchUserException\")",
+        "echo: \"still there?\"",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}

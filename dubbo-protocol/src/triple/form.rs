@@ -4,7 +4,7 @@
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     payload::{Codec, CodecError, Payload},
-    service::{CallKind, MethodRef, Types},
+    service::{CallKind, JavaSignature, MethodRef, Types},
     status::{Origin, Status},
 };
 
@@ -55,7 +55,7 @@ impl Form {
             Self::Arguments(method) => {
                 let values = payload.encode_values(Codec::Hessian2)?;
                 let signature = method.descriptor().java.as_deref();
-                let types = signature.into_iter().flat_map(|java| java.parameters());
+                let types = signature.into_iter().flat_map(JavaSignature::parameters);
                 // In Java a stream of results is a parameter.
                 let observer = (method.kind() == CallKind::ServerStream).then_some(STREAM_OBSERVER);
                 wrapper::write(

@@ -5,6 +5,7 @@
 //! caller means an ordinary protobuf method.
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use prost::encoding::WireType;
 
 /// Values with the names of their types, and how they are encoded.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -63,31 +64,22 @@ pub(crate) fn write<'a>(
     }
 }
 
-fn write_field(field: u8, value: &[u8], out: &mut BytesMut) {
+fn write_field(field: u32, value: &[u8], out: &mut BytesMut) {
     out.reserve(value.len() + 1 + LONGEST_VARINT);
-    out.put_u8(field << 3 | LENGTH_DELIMITED as u8);
-    let mut len = value.len() as u64;
-    while len >= 0x80 {
-        out.put_u8((len & 0x7f) as u8 | 0x80);
-        len >>= 7;
-    }
-    out.put_u8(len as u8);
+    prost::encoding::encode_key(field, WireType::LengthDelimited, out);
+    prost::encoding::encode_varint(value.len() as u64, out);
     out.put_slice(value);
 }
 
 fn varint(message: &mut Bytes) -> Result<u64, NoWrapper> {
-    let mut value = 0;
-    for index in 0..LONGEST_VARINT {
-        if !message.has_remaining() {
-            return Err(NoWrapper::Truncated);
+    let rest = message.len();
+    prost::encoding::decode_varint(message).map_err(|_| {
+        if rest < LONGEST_VARINT {
+            NoWrapper::Truncated
+        } else {
+            NoWrapper::Varint
         }
-        let byte = message.get_u8();
-        value |= u64::from(byte & 0x7f) << (7 * index);
-        if byte < 0x80 {
-            return Ok(value);
-        }
-    }
-    Err(NoWrapper::Varint)
+    })
 }
 
 /// Why a message is no wrapper.

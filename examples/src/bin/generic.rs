@@ -39,8 +39,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let json = users.invoke_json("getUsers", None, r#"[["ada", "grace"]]"#)?;
     println!("json: {}", json.await?.message());
 
-    let typed = users.invoke_as::<User>("getUser", types, vec!["grace".into()]);
-    println!("typed: {:?}", typed.await?.message());
+    let grace = users.invoke_as::<User>("getUser", types, vec!["grace".into()]);
+    println!("typed: {:?}", grace.await?.message());
 
     if let Err(status) = users
         .invoke("getUser", types, vec![Value::from("no")])

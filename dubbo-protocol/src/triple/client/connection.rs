@@ -4,8 +4,8 @@
 //! was reset with, and that a call which was never sent can be sent again.
 
 use std::{
-    io::ErrorKind,
     fmt,
+    io::ErrorKind,
     pin::pin,
     sync::{
         Arc, OnceLock, Weak,
@@ -320,7 +320,10 @@ async fn handshake(
 /// Whether the peer ended the connection without a word.
 fn is_end(error: &h2::Error) -> bool {
     let kind = error.get_io().map(std::io::Error::kind);
-    matches!(kind, Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset))
+    matches!(
+        kind,
+        Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+    )
 }
 
 /// What a peer may send of an answer that nobody reads: a message of 2 MiB in one piece, and what goes around it.
