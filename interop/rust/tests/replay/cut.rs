@@ -211,7 +211,7 @@ fn the_pattern_goes_on_to_the_recorded_end() {
     };
     assert_eq!(
         cut.value(),
-        b"R\0\x03ab\xc3\xa9R\0\x03ab\xc3\xa9S\0\x01a".as_slice()
+        b"R\0\x03ab\xc3\xa9R\0\x03ab\xc3\xa9\x01a".as_slice()
     );
     let cut = Cut {
         serialize_type: String::new(),

@@ -38,7 +38,10 @@ impl Told {
             Some(Ok(())) => sheet.put("code", 0),
             Some(Err(status)) => {
                 sheet.put("code", status.code().number());
-                if let Some(thrown) = thrown(status) {
+                // What the framework throws is told by the code and the text.
+                if let Some(thrown) =
+                    thrown(status).filter(|t| !t.class().ends_with(".RpcException"))
+                {
                     sheet.put_thrown(thrown.class(), thrown.message());
                     return sheet;
                 }

@@ -40,6 +40,15 @@ pub(crate) fn read(bytes: &[u8]) -> Value {
     from_slice(bytes).unwrap_or_else(|error| panic!("{bytes:02x?}: {error}"))
 }
 
+/// `bytes` as digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    let digits = bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    digits.collect()
+}
+
 /// Whether everybody who writes `value` has to write the same bytes: objects have their fields in any order, and maps
 /// their entries.
 pub(crate) fn has_one_form(value: &Value) -> bool {
@@ -108,7 +117,7 @@ impl Printer {
             Value::Double(value) => self.text(format_args!("{value:?}")),
             Value::Date(millis) => self.text(format_args!("date {millis}")),
             Value::String(text) => self.text(format_args!("{text:?}")),
-            Value::Bytes(bytes) => self.text(format_args!("{bytes:?}")),
+            Value::Bytes(bytes) => self.text(format_args!("bytes {}", hex(bytes))),
             Value::List(list) => self.list(list.type_name(), list.items()),
             Value::Map(map) => self.map(map.type_name(), map.entries()),
             Value::Object(object) => self.object(object),

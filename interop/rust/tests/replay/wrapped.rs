@@ -7,7 +7,7 @@ use prost::Message;
 use crate::{
     body,
     sheet::Sheet,
-    values::{Detail, Thrown, has_one_form, read, shown},
+    values::{Detail, Thrown, has_one_form, hex, read, shown},
 };
 
 /// Either message: dubbo-go answers with the one for requests, and their fields have the same numbers.
@@ -35,7 +35,7 @@ pub(crate) fn put_requests(sheet: &mut Sheet, data: &[u8], limit: Option<usize>)
     for wrapper in &mut all {
         // Java's name for the same (§7.2).
         if wrapper.serialize_type == "hessian4" {
-            wrapper.serialize_type = "hessian2".to_owned();
+            "hessian2".clone_into(&mut wrapper.serialize_type);
         }
     }
     put(sheet, &all);
@@ -88,10 +88,6 @@ fn told(values: &[Value]) -> String {
     } else {
         values.join(" and ")
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Wrapper {
