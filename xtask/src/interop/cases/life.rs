@@ -54,6 +54,11 @@ fn shutdown() -> Vec<Case> {
             )
             .peer(to(Go).over(Protocol::Tri), seen(Value::Null), GO_GOES_ON)
             .peer(
+                to(Java).over(Protocol::Tri),
+                holds(json!({"before": "SERVICE_UNKNOWN", "slept": 2000})),
+                "Dubbo Java knows the health of the server only, and takes new calls until it is gone",
+            )
+            .peer(
                 to(Go).over(Protocol::Dubbo),
                 holds(json!({"slept": "slept", "late": "hello late"})),
                 GO_GOES_ON,

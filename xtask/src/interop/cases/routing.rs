@@ -116,7 +116,7 @@ fn attachments() -> Vec<Case> {
             )
             .peer(
                 from(Java),
-                holds(json!({"seen": ["city-bin: WvxyaWNoID8"], "trailer": ["reply-city: Zürich 中"]})),
+                holds(json!({"seen": ["city-bin: WvxyaWNoID8"], "trailer": ["reply-city: ZÃ¼rich ä¸\u{ad}"]})),
                 LATIN,
             ),
         case("attachments_newline", ends_saying(3, "bad"))

@@ -14,7 +14,7 @@ final class LifeCases {
 
     static void addTo(Map<String, Case> cases) {
         cases.put("heartbeat", t -> {
-            UserService user = t.refer(UserService.class, usual -> usual.with(Map.of("heartbeat", "1000", "connections", "1")));
+            UserService user = t.refer(UserService.class, usual -> usual.with(Map.of("connections", "1")));
             String before = user.remote();
             // Three heartbeats that nobody answers would end the connection.
             Thread.sleep(4500);

@@ -39,7 +39,7 @@ final class References {
         DubboBootstrap.getInstance().application(application).registry(new RegistryConfig("N/A")).start();
     }
 
-    Object get(Wanted wanted) { return made.computeIfAbsent(wanted, this::make); }
+    synchronized Object get(Wanted wanted) { return made.computeIfAbsent(wanted, this::make); }
 
     private Object make(Wanted wanted) {
         ReferenceConfig<Object> reference = new ReferenceConfig<>();
@@ -56,7 +56,11 @@ final class References {
         reference.setCheck(false);
         if (!wanted.group().isEmpty()) reference.setGroup(wanted.group());
         if (!wanted.version().isEmpty()) reference.setVersion(wanted.version());
-        if (!wanted.parameters().isEmpty()) reference.setParameters(new HashMap<>(wanted.parameters()));
+        // How soon a provider is looked for that went away, too: a minute unless set.
+        Map<String, String> parameters = new HashMap<>(Map.of(
+                "heartbeat", "1000", "dubbo.application.least-reconnect-duration", "1000"));
+        parameters.putAll(wanted.parameters());
+        reference.setParameters(parameters);
         if (wanted.type() == UserService.class && wanted.generic().isEmpty()) {
             MethodConfig oneway = new MethodConfig();
             oneway.setName("oneway");
