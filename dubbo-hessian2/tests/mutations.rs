@@ -43,7 +43,7 @@ fn damaged(bytes: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
             1 => {
                 bytes[at] = *random
                     .choice(b"\x51\x43\x60\x79\x48\x5a\x4e")
-                    .expect("some")
+                    .expect("some");
             }
             2 => bytes.truncate(at.max(1)),
             3 => bytes.insert(at, random.u8(..)),
