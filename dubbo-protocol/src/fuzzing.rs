@@ -112,11 +112,11 @@ pub fn dubbo_body(body: &[u8]) -> Option<(String, String)> {
             path,
             version,
             method,
-            types,
+            descriptor,
             arguments,
             ..
         } = request;
-        format!("{path:?} {version:?} {method:?} {types:?} {arguments:?} {beside:?}")
+        format!("{path:?} {version:?} {method:?} {descriptor:?} {arguments:?} {beside:?}")
     };
     let first = Request::read(&body).ok()?;
     let head = request::head(

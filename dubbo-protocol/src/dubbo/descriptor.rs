@@ -2,30 +2,47 @@
 
 use std::borrow::Cow;
 
-/// Reads the types of all parameters: what `Class.getName()` calls each, such as `int`, `java.lang.String`, `[I` or
-/// `[Ljava.lang.String;`.
-///
-/// Takes what dubbo-go makes of its values too: `V` for a nil, and `[Ljava/util/Date` without its semicolon.
+/// How many parameters there are.
 ///
 /// # Errors
 ///
 /// The text is no list of descriptors, or a longer one than the JVM has parameters for.
-pub(crate) fn parse(descriptor: &str) -> Result<Vec<Cow<'static, str>>, DescriptorError> {
+pub(crate) fn count(descriptor: &str) -> Result<usize, DescriptorError> {
+    walk(descriptor, |_| ())
+}
+
+/// The types of all parameters: what `Class.getName()` calls each, such as `int`, `java.lang.String`, `[I` or
+/// `[Ljava.lang.String;`.
+///
+/// # Errors
+///
+/// As [`count`].
+pub(crate) fn names(descriptor: &str) -> Result<Vec<Cow<'static, str>>, DescriptorError> {
+    let mut names = Vec::new();
+    walk(descriptor, |one| names.push(name(one)))?;
+    Ok(names)
+}
+
+/// Calls `each` with every descriptor of a list: how many there are.
+///
+/// Takes what dubbo-go makes of its values too: `V` for a nil, and `[Ljava/util/Date` without its semicolon.
+fn walk<'a>(descriptor: &'a str, mut each: impl FnMut(&'a str)) -> Result<usize, DescriptorError> {
     if descriptor.len() > MAX_LENGTH {
         return Err(DescriptorError::Length(descriptor.len()));
     }
-    let mut names = Vec::new();
+    let mut count = 0;
     let mut rest = descriptor;
     while !rest.is_empty() {
-        if names.len() == MAX_PARAMETERS {
+        if count == MAX_PARAMETERS {
             return Err(DescriptorError::Count);
         }
-        let (name, after) =
+        let (one, after) =
             take(rest).ok_or_else(|| DescriptorError::Syntax(descriptor.to_owned()))?;
-        names.push(name);
+        each(one);
+        count += 1;
         rest = after;
     }
-    Ok(names)
+    Ok(count)
 }
 
 /// A text that is no list of type descriptors.
@@ -44,32 +61,41 @@ pub(crate) enum DescriptorError {
     Syntax(String),
 }
 
-/// The first type, and what is behind it.
-fn take(text: &str) -> Option<(Cow<'static, str>, &str)> {
+/// The first descriptor, without its semicolon, and what is behind it.
+fn take(text: &str) -> Option<(&str, &str)> {
     let element = text.trim_start_matches('[');
     let dimensions = text.len() - element.len();
-    let letter = element.chars().next()?;
-    if let Some((_, name)) = PRIMITIVES.iter().find(|(known, _)| *known == letter) {
-        let name = match dimensions {
-            0 => Cow::Borrowed(*name),
-            _ => Cow::Owned(text[..=dimensions].to_owned()),
+    if let Some(class) = element.strip_prefix('L') {
+        let (class, after) = match class.strip_prefix(GO_DATE) {
+            Some(after) if dimensions > 0 && !after.starts_with(';') => (GO_DATE, after),
+            _ => class.split_once(';')?,
         };
-        return Some((name, &element[1..]));
+        let one = &text[..=dimensions + class.len()];
+        return is_class(class).then_some((one, after));
     }
-    let class = element.strip_prefix('L')?;
-    let (class, after) = match class.strip_prefix(GO_DATE) {
-        Some(after) if dimensions > 0 && !after.starts_with(';') => (GO_DATE, after),
-        _ => class.split_once(';')?,
-    };
-    if !is_class(class) {
-        return None;
-    }
-    let class = class.replace('/', ".");
-    let name = match dimensions {
-        0 => class,
-        _ => format!("{}L{class};", &text[..dimensions]),
-    };
-    Some((Cow::Owned(name), after))
+    let letter = element.chars().next()?;
+    primitive(letter)?;
+    Some(text.split_at(dimensions + 1))
+}
+
+/// What `Class.getName()` calls a descriptor without its semicolon.
+fn name(one: &str) -> Cow<'static, str> {
+    let array = one.starts_with('[');
+    let is_class = one.trim_start_matches('[').starts_with('L');
+    Cow::Owned(match (array, is_class) {
+        (true, true) => format!("{};", one.replace('/', ".")),
+        (true, false) => one.to_owned(),
+        (false, true) => one[1..].replace('/', "."),
+        (false, false) => {
+            let name = one.chars().next().and_then(primitive);
+            return Cow::Borrowed(name.unwrap_or_default());
+        }
+    })
+}
+
+fn primitive(letter: char) -> Option<&'static str> {
+    let found = PRIMITIVES.iter().find(|(known, _)| *known == letter);
+    found.map(|(_, name)| *name)
 }
 
 fn is_class(name: &str) -> bool {
@@ -132,7 +158,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                parse(descriptor).as_deref(),
+                names(descriptor).as_deref(),
                 Ok(&want
                     .iter()
                     .map(|&name| Cow::Borrowed(name))
@@ -159,12 +185,12 @@ mod tests {
             "Lé",
             "é",
         ] {
-            let error = parse(text).expect_err(text);
+            let error = names(text).expect_err(text);
             assert_eq!(error, DescriptorError::Syntax(text.to_owned()));
         }
-        assert_eq!(parse(&"I".repeat(255)).map(|names| names.len()), Ok(255));
-        assert_eq!(parse(&"I".repeat(256)), Err(DescriptorError::Count));
+        assert_eq!(count(&"I".repeat(255)), Ok(255));
+        assert_eq!(count(&"I".repeat(256)), Err(DescriptorError::Count));
         let long = "[".repeat(MAX_LENGTH) + "I";
-        assert_eq!(parse(&long), Err(DescriptorError::Length(long.len())));
+        assert_eq!(count(&long), Err(DescriptorError::Length(long.len())));
     }
 }

@@ -62,8 +62,6 @@ pub(crate) struct Request<'a> {
     pub(crate) method: Cow<'a, str>,
     /// The types of the arguments, as the JVM writes them.
     pub(crate) descriptor: Cow<'a, str>,
-    /// The same, as `Class.getName()` does.
-    pub(crate) types: Vec<Cow<'static, str>>,
     /// The arguments, one hessian value for each type.
     pub(crate) arguments: Bytes,
     /// Which of them are null.
@@ -84,10 +82,10 @@ impl<'a> Request<'a> {
         let version = string("the service version", decoder)?.unwrap_or_default();
         let method = string("the method name", decoder)?.unwrap_or_default();
         let descriptor = string("the parameter types", decoder)?.unwrap_or_default();
-        let types = descriptor::parse(&descriptor)?;
+        let count = descriptor::count(&descriptor)?;
         let start = decoder.position();
         let mut nulls = Vec::new();
-        for index in 0..types.len() {
+        for index in 0..count {
             if decoder.remaining().starts_with(b"N") {
                 nulls.push(index);
             }
@@ -100,7 +98,6 @@ impl<'a> Request<'a> {
             version,
             method,
             descriptor,
-            types,
             arguments,
             nulls,
             attachments: read_attachments(decoder).map_err(BodyError::at("the attachments"))?,

@@ -121,6 +121,11 @@ fn of_type(kind: u8, attachments: Option<&Attachments>) -> u8 {
 /// A map even when there are none: dubbo-go cannot read null.
 fn append(attachments: Option<&Attachments>, dst: &mut BytesMut) -> Result<(), CodecError> {
     if let Some(attachments) = attachments {
+        if attachments.is_empty() {
+            // As most are: what the encoder would write.
+            dst.extend_from_slice(PROTOCOL_ALONE);
+            return Ok(());
+        }
         let mut encoder = Encoder::new();
         write_attachments_with(&[("dubbo", PROTOCOL)], attachments, &mut encoder)
             .map_err(|error| CodecError::encode::<Attachments>(Codec::Hessian2, error))?;
@@ -136,6 +141,8 @@ const EXCEPTION_WITH_ATTACHMENTS: u8 = EXCEPTION + WITH_ATTACHMENTS;
 const VALUE_WITH_ATTACHMENTS: u8 = VALUE + WITH_ATTACHMENTS;
 const NULL_WITH_ATTACHMENTS: u8 = NULL + WITH_ATTACHMENTS;
 const WITH_ATTACHMENTS: u8 = 3;
+
+const PROTOCOL_ALONE: &[u8] = b"H\x05dubbo\x052.0.2Z";
 
 const INT_ZERO: u8 = 0x90;
 const NULL_VALUE: &[u8] = b"N";

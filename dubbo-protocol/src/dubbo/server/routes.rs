@@ -15,6 +15,7 @@ use dubbo_core::{
 use super::reply::Refusal;
 use crate::dubbo::{
     body::request::Request,
+    descriptor,
     parameters::{DEFAULT_PAYLOAD, payload_limit},
     status::BAD_REQUEST,
 };
@@ -98,13 +99,12 @@ impl Routes {
             .find(|route| route.is_for(asked.group, asked.version))
             .ok_or_else(|| unknown_version(&asked, named))?;
         let (name, descriptor) = (&*request.method, &*request.descriptor);
-        let method = match route.descriptor.find_exact(name, descriptor) {
-            Some(method) => method,
-            None => route
-                .descriptor
-                .find_overload(name, Types::Named(&request.types))
-                .map_err(|error| Refusal::undecodable(&error))?,
-        };
+        if let Some(method) = route.descriptor.find_exact(name, descriptor) {
+            return Ok((route, method));
+        }
+        let types = descriptor::names(descriptor).map_err(|error| Refusal::undecodable(&error))?;
+        let method = route.descriptor.find_overload(name, Types::Named(&types));
+        let method = method.map_err(|error| Refusal::undecodable(&error))?;
         Ok((route, method))
     }
 
@@ -231,7 +231,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::dubbo::descriptor;
 
     fn route(url: &str) -> Arc<Route> {
         let url: Url = url.parse().expect(url);
@@ -270,7 +269,6 @@ mod tests {
             version: version.into(),
             method: method.into(),
             descriptor: types.into(),
-            types: descriptor::parse(types).expect("a descriptor"),
             arguments: Bytes::new(),
             nulls: Vec::new(),
             attachments: Attachments::new(),

@@ -14,6 +14,7 @@ use crate::dubbo::{
         request::{self, Request},
         response::{Outcome, Response, read_text},
     },
+    descriptor,
     frame::{Frame, FrameDecoder, HESSIAN2, Received},
     status,
 };
@@ -63,7 +64,7 @@ fn every_recorded_request_is_read_and_written_again() {
             }
         };
         let arguments = &mut Decoder::new(&request.arguments);
-        for _ in &request.types {
+        for _ in 0..descriptor::count(&request.descriptor).expect("as it was read") {
             let argument = arguments.value();
             argument.unwrap_or_else(|error| panic!("{}: {error}", recorded.label));
         }
