@@ -48,11 +48,27 @@ use crate::net::Network;
 ///
 /// All but `payload` hold for a port, and all services on it have the same.
 ///
-/// The URL of a reference may set `connections` (1; references with the same connection parameters share them),
-/// `connect.timeout` (3 s), `payload`, `heartbeat` and `heartbeat.timeout`.
-///
 /// The `timeout` of a call is its deadline, when the handler is stopped. A connection that ends ends its calls, but for
-/// those that are one-way. A consumer that runs dubbo-go takes bodies of up to 1 024 000 bytes, whatever is set here.
+/// those that are one-way.
+///
+/// The URL of a reference may set, each with its default:
+///
+/// | parameter | default | what |
+/// |---|---|---|
+/// | `connections` | 1 | connections to the address; references with the same connection parameters share them |
+/// | `connect.timeout` | 3 s | how long one attempt to connect may take |
+/// | `heartbeat` | 60 s | a provider from which nothing came for so long is asked for a sign of life; 0 is never |
+/// | `heartbeat.timeout` | 3 × `heartbeat` | after so long without one the connection is given up; 0 is never |
+/// | `payload` | 8388608 | how many bytes a request or an answer may have; 0 is any number |
+/// | `application`, `token` | none | what the provider is told with each call |
+///
+/// dubbo-go takes no request and no answer of more than 1,024,000 bytes, whatever is set here, and closes the connection.
+///
+/// References connect in the background and again after a failure. A call of which nothing was written goes to another
+/// connection; every other failure is the caller's to judge ([`Status::retry`](dubbo_core::status::Status::retry)). A
+/// provider that says that it is about to stop (the event `R`, or `closing` in an answer) gets no new calls, until it says
+/// otherwise, closes the connection, or ten seconds are over. Dropping a call frees what it holds; the provider is not told,
+/// because the protocol has no way to.
 ///
 /// Dropping the value ends its servers at once; [`Protocol::drain`] ends them well.
 pub struct DubboProtocol {
