@@ -29,19 +29,20 @@ use crate::{
 
 /// A call as a record has it.
 pub(crate) struct Plan {
-    path: String,
+    pub(crate) scheme: &'static str,
+    pub(crate) path: String,
     /// The mode of a generic call.
-    generic: Option<String>,
-    group: Option<String>,
-    version: Option<String>,
+    pub(crate) generic: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) version: Option<String>,
     pub(crate) messages: Vec<Vec<u8>>,
-    attachments: Vec<(String, AttachmentValue)>,
-    timeout: Option<Duration>,
+    pub(crate) attachments: Vec<(String, AttachmentValue)>,
+    pub(crate) timeout: Option<Duration>,
     /// The request is not half-closed.
-    stays_open: bool,
-    until: Until,
+    pub(crate) stays_open: bool,
+    pub(crate) until: Until,
     /// When a call is given up that nothing comes back of.
-    give_up: oneshot::Receiver<()>,
+    pub(crate) give_up: oneshot::Receiver<()>,
 }
 
 impl Plan {
@@ -56,6 +57,7 @@ impl Plan {
             until => until,
         };
         Self {
+            scheme: "tri",
             path: stream.path(),
             generic: headers.text("generic"),
             group: headers.text("tri-service-group"),
@@ -91,7 +93,7 @@ impl Plan {
     pub(crate) async fn make(self, instance: &Instance, address: SocketAddr) -> Told {
         let (service, method) = self.path[1..].rsplit_once('/').expect("a path");
         let mut options = ReferenceConfig::new()
-            .url([format!("tri://{address}")])
+            .url([format!("{}://{address}", self.scheme)])
             .interface(service)
             .retries(0);
         if let Some(group) = &self.group {

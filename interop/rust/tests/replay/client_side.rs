@@ -15,7 +15,7 @@ use crate::{
     record::{End, Half, RECORDINGS, Stream},
     script::{Script, Seen},
     sheet::Sheet,
-    table::{Finding, Findings, Side},
+    table::{Finding, Findings, Side, TRIPLE},
     values::Thrown,
 };
 
@@ -32,7 +32,7 @@ async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says
             findings.add(recording.name, &stream.label, finding);
         }
     }
-    findings.hold_against_table(|label| !label.starts_with("connection "));
+    findings.hold_against(TRIPLE, |label| !label.starts_with("connection "));
 }
 
 /// An instance that only calls.

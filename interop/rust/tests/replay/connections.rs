@@ -16,7 +16,7 @@ use crate::{
     record::{RECORDINGS, Recording},
     server_side::serve,
     sheet::Sheet,
-    table::{Finding, Findings, Side},
+    table::{Finding, Findings, Side, TRIPLE},
     wire::{Wire, push, settings},
 };
 
@@ -35,7 +35,7 @@ async fn our_server_treats_connections_as_recorded_or_as_the_table_says() {
             );
         }
     }
-    findings.hold_against_table(|label| label.starts_with(LABEL));
+    findings.hold_against(TRIPLE, |label| label.starts_with(LABEL));
 }
 
 /// The clock stands unless it is moved, so that nothing is late however slow the machine is.
@@ -58,7 +58,7 @@ async fn our_client_treats_connections_as_recorded_or_as_the_table_says() {
             );
         }
     }
-    findings.hold_against_table(|label| label.starts_with(LABEL));
+    findings.hold_against(TRIPLE, |label| label.starts_with(LABEL));
 }
 
 /// Does to our server what the recorded client did.

@@ -3,6 +3,7 @@
 
 mod body;
 mod calls;
+mod classic;
 mod client_side;
 mod connections;
 mod consumers;

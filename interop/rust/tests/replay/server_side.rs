@@ -20,7 +20,7 @@ use crate::{
     record::{End, RECORDINGS, Recording, Stream},
     sheet::Sheet,
     shutdown,
-    table::{Finding, Findings, Side},
+    table::{Finding, Findings, Side, TRIPLE},
 };
 
 /// Our server, as the provider of a recording served.
@@ -60,7 +60,7 @@ async fn recorded_requests_are_answered_as_recorded_or_as_the_table_says() {
             replay(recording, &mut findings).await;
         }
     }
-    findings.hold_against_table(|label| !label.starts_with("connection "));
+    findings.hold_against(TRIPLE, |label| !label.starts_with("connection "));
 }
 
 /// All calls of a recording go over one connection, which none of them may break.

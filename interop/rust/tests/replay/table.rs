@@ -1,4 +1,4 @@
-//! `interop/replay/table.tsv`: what has to come of each record.
+//! The tables in `interop/replay`: what has to come of each record.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,6 +8,12 @@ use std::{
 };
 
 use crate::sheet::Difference;
+
+/// What was recorded over Triple.
+pub(crate) const TRIPLE: &str = "table.tsv";
+
+/// What was recorded over the classic protocol.
+pub(crate) const DUBBO: &str = "dubbo.tsv";
 
 /// Which side of a record is ours when it is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,20 +73,22 @@ impl Findings {
         assert!(before.is_none(), "two records are {file} {label}");
     }
 
-    /// Holds the findings against those rows of the table that `concern` them.
+    /// Holds the findings against those rows of a table that `concern` them.
     ///
     /// # Panics
     ///
     /// If the table is not true, with every row that is not.
-    pub(crate) fn hold_against_table(self, concern: impl Fn(&str) -> bool) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../replay/table.tsv");
-        let text = fs::read_to_string(path).expect("interop/replay/table.tsv");
-        let mut rows = rows(&text).expect("interop/replay/table.tsv");
+    pub(crate) fn hold_against(self, table: &str, concern: impl Fn(&str) -> bool) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../replay")
+            .join(table);
+        let text = fs::read_to_string(path).expect(table);
+        let mut rows = rows(&text).expect(table);
         rows.retain(|key, _| key.side == self.side && concern(&key.label));
         let report = self.held_against(rows);
         assert!(
             report.is_empty(),
-            "interop/replay/table.tsv is not true:\n{report}"
+            "interop/replay/{table} is not true:\n{report}"
         );
     }
 

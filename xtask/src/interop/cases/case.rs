@@ -167,12 +167,15 @@ impl Case {
         [&self.usual].into_iter().chain(others).collect()
     }
 
-    /// The last one that was added is the one that counts.
+    /// What is not run is not run; else the last one that was added is the one that counts.
     fn exception(&self, route: Route, protocol: Protocol) -> Option<&Exception> {
-        self.exceptions
+        let mut here = self
+            .exceptions
             .iter()
-            .rev()
-            .find(|exception| exception.ways.include(route, protocol))
+            .filter(|exception| exception.ways.include(route, protocol));
+        here.clone()
+            .find(|exception| exception.leg.is_none())
+            .or_else(|| here.next_back())
     }
 
     fn except(mut self, ways: Ways, leg: Option<(Expect, Verdict)>, note: &'static str) -> Self {
