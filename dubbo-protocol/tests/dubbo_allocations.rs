@@ -51,7 +51,7 @@ async fn calls_and_claims_cost_no_more_than_they_must() {
         .with("remote.application", "test");
     let typical = exchange(&mut socket, &call.frame(1).encode(), 20).await;
     assert!(
-        typical.allocations <= 34 && typical.bytes <= 4500,
+        typical.allocations <= 30 && typical.bytes <= 4500,
         "a call: {typical:?}"
     );
 
