@@ -28,10 +28,11 @@ async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says
     let mut findings = Findings::new(Side::Client);
     for recording in RECORDINGS {
         for call in recording.calls() {
-            let finding = match Request::of(&call.request) {
-                Some(request) => soon(&call.label, replay(&call, &request)).await,
-                None => Finding::NotServed,
+            // Our client makes no request in another serialization.
+            let Some(request) = Request::of(&call.request) else {
+                continue;
             };
+            let finding = soon(&call.label, replay(&call, &request)).await;
             findings.add(recording.name, &call.label, finding);
         }
     }

@@ -118,10 +118,7 @@ pub(crate) fn meant(frame: &Frame) -> (Sheet, Option<String>) {
     for (name, value) in attachments.unwrap_or_default() {
         let name = name.as_str().expect("a name");
         if !NO_ATTACHMENTS.contains(&name) {
-            sheet.put(
-                format!("attachment {name}"),
-                format!("{:?}", [text(&value)]),
-            );
+            sheet.put(format!("attachment {name}"), format!("{:?}", texts(&value)));
         }
     }
     match said {
@@ -157,10 +154,16 @@ pub(crate) fn meant(frame: &Frame) -> (Sheet, Option<String>) {
     (sheet, quoted)
 }
 
-/// An attachment's value as callers print it.
-fn text(value: &Value) -> String {
-    let text = value.as_str().map(str::to_owned);
-    text.unwrap_or_else(|| shown(value, Detail::Caller))
+/// An attachment as callers print it: a list has several values.
+fn texts(value: &Value) -> Vec<String> {
+    let text = |value: &Value| {
+        let text = value.as_str().map(str::to_owned);
+        text.unwrap_or_else(|| shown(value, Detail::Caller))
+    };
+    value.as_list().map_or_else(
+        || vec![text(value)],
+        |items| items.iter().map(text).collect(),
+    )
 }
 
 /// The value's part of the body: behind the kind, and as long as it is when it is written again.
@@ -187,8 +190,7 @@ fn of_status(status: u8) -> u32 {
     match status {
         25 => 11,
         40 => 3,
-        50 => 13,
-        70 => 2,
+        50 | 70 => 13,
         other => panic!("no recorded answer has {other}"),
     }
 }

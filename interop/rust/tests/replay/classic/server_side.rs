@@ -6,10 +6,7 @@ use dubbo::{
     Instance,
     config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
 };
-use dubbo_test::{
-    PATIENCE,
-    peer::dubbo::{Connection, Frame},
-};
+use dubbo_test::peer::dubbo::{Connection, Frame};
 use interop::user::{UserServiceServer, Users};
 use tokio::time::timeout;
 
@@ -29,9 +26,9 @@ async fn recorded_requests_are_answered_as_recorded_or_as_the_table_says() {
         let (instance, address) = serve(recording).await;
         let mut connections: HashMap<u64, Client> = HashMap::new();
         for call in recording.calls() {
-            if !connections.contains_key(&call.connection) {
+            if let std::collections::hash_map::Entry::Vacant(e) = connections.entry(call.connection) {
                 let client = Client::connect(address).await;
-                connections.insert(call.connection, client);
+                e.insert(client);
             }
             let client = connections
                 .get_mut(&call.connection)
