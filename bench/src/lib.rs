@@ -1,4 +1,9 @@
-//! What the measured servers share: the limits that all of them run under.
+//! What the measured programs share: the limits that all servers run under, and how they are asked.
+
+pub mod clock;
+pub mod commands;
+pub mod load;
+pub mod ping;
 
 /// Streams that one connection may have open.
 pub const MAX_CONCURRENT_STREAMS: u32 = 250;

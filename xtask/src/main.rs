@@ -81,7 +81,7 @@ fn finish(result: Result<String, Failure>) -> ExitCode {
 const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
-        args: "triple",
+        args: "dubbo|hessian2|triple",
         about: "measure beside peers in one run, and write the ratios to bench/NAME.json",
         run: bench::run,
     },

@@ -1,8 +1,11 @@
 //! `cargo xtask bench`: measures the project beside its peers, in one run, on one machine.
 
+mod dubbo;
 mod h2load;
+mod hessian2;
 mod server;
 mod triple;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -14,15 +17,17 @@ use crate::{failure::Failure, finish, process};
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let names: Vec<&str> = args.iter().map(String::as_str).collect();
     finish(match names[..] {
+        ["dubbo"] => dubbo::run(),
+        ["hessian2"] => hessian2::run(),
         ["triple"] => triple::run(),
         _ => Err(Failure::new(
             format!("no bench is called `{}`", names.join(" ")),
-            "cargo xtask bench triple",
+            "cargo xtask bench dubbo|hessian2|triple",
         )),
     })
 }
 
-/// Writes `bench/NAME.json` in the target folder: `ratios` are ours divided by theirs.
+/// Writes `bench/NAME.json` in the target folder. How `ratios` are divided is for each bench to say.
 fn write_report(name: &str, ratios: &Value, figures: &Value) -> Result<String, Failure> {
     let path = process::target_dir()
         .join("bench")
@@ -39,4 +44,15 @@ fn write_report(name: &str, ratios: &Value, figures: &Value) -> Result<String, F
         )
     })?;
     Ok(format!("written to {}", path.display()))
+}
+
+/// Of an odd number of rounds.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// To as many digits as a figure is worth.
+fn round(ratio: f64) -> f64 {
+    (ratio * 1000.0).round() / 1000.0
 }

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, process::Command};
 use serde_json::{Map, Value, json};
 
 use super::{
-    h2load,
+    h2load, median, round,
     server::{Server, free_address},
     write_report,
 };
@@ -95,7 +95,7 @@ fn start_servers() -> Result<Vec<Server>, Failure> {
 
 fn start_dubbo_go() -> Result<Server, Failure> {
     let address: SocketAddr = free_address()?;
-    let mut command = Command::new(interop::go_provider()?);
+    let mut command = Command::new(interop::go_program("provider")?);
     command.arg(format!("--tri={}", address.port()));
     Server::start("dubbo_go", address, &mut command)
 }
@@ -153,15 +153,6 @@ fn write_body(size: usize) -> Result<PathBuf, Failure> {
             )
         })?;
     Ok(path)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn round(ratio: f64) -> f64 {
-    (ratio * 1000.0).round() / 1000.0
 }
 
 const PATH: &str = "/dubbo.interop.v1.Greeter/Ping";

@@ -1,0 +1,27 @@
+//! Times our Hessian codec as it is told to on its standard input; `xtask/src/bench/hessian2.rs` has the commands.
+
+mod subject;
+mod values;
+
+use bench::commands;
+
+fn main() -> std::io::Result<()> {
+    let mut subjects = values::subjects();
+    commands::serve(|words| {
+        let [command, name, rest @ ..] = words else {
+            return Err("a command and the name of a value are needed".to_owned());
+        };
+        let subject = subjects
+            .iter_mut()
+            .find(|(known, _)| known == name)
+            .map(|(_, subject)| subject)
+            .ok_or_else(|| format!("no value is called {name}"))?;
+        match (*command, rest) {
+            ("write", []) => subject.write(),
+            ("read", [hex]) => subject.read(hex),
+            ("encode", [millis]) => subject.encode(commands::millis(millis)?),
+            ("decode", [millis]) => subject.decode(commands::millis(millis)?),
+            _ => Err(format!("no command is like {}", words.join(" "))),
+        }
+    })
+}
