@@ -222,7 +222,8 @@ impl<'a> Decoder<'a> {
                 let unit = self.unit()?;
                 match (unit, high.take()) {
                     (0xdc00.., Some(first)) => {
-                        text.extend(char::decode_utf16([first, unit]).flatten());
+                        let [high, low] = [first, unit].map(|half| u32::from(half & 0x3ff));
+                        text.extend(char::from_u32(0x1_0000 + (high << 10 | low)));
                     }
                     (0xdc00.., None) => self.lone(Some(unit), text)?,
                     (_, before) => {
@@ -294,16 +295,9 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Where the first half of a surrogate pair starts.
+/// Where the next surrogate starts.
 fn surrogate(bytes: &[u8]) -> Option<usize> {
-    let mut start = 0;
-    loop {
-        start += bytes.get(start..)?.iter().position(|byte| *byte == 0xed)?;
-        if bytes.get(start + 1).is_some_and(|byte| *byte >= 0xa0) {
-            return Some(start);
-        }
-        start += 1;
-    }
+    units::find(bytes, |byte, next| byte == 0xed && next >= 0xa0)
 }
 
 #[cfg(test)]

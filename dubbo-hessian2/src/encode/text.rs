@@ -52,7 +52,8 @@ impl Encoder {
         self.buffer.reserve(text.len() + text.len() / 2);
         let (mut rest, mut units) = (text, units);
         while units > chunk {
-            let (bytes, taken) = chunk_of(rest, chunk);
+            // Shortened before a pair that would be torn, as Java does.
+            let (bytes, taken) = units::fit(rest, chunk);
             let (head, tail) = rest.split_at(bytes);
             self.string_header(b'R', taken);
             self.surrogates(head);
@@ -64,7 +65,7 @@ impl Encoder {
 
     fn surrogates(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(start) = rest.bytes().position(|byte| byte >= units::PAIR) {
+        while let Some(start) = units::find(rest.as_bytes(), |byte, _| byte >= units::PAIR) {
             self.buffer.extend_from_slice(&rest.as_bytes()[..start]);
             let mut characters = rest[start..].chars();
             if let Some(character) = characters.next() {
@@ -113,21 +114,6 @@ fn prefix(text: &str, units: usize) -> usize {
     } else {
         units::prefix(text.as_bytes(), units).map_or(text.len(), <[u8]>::len)
     }
-}
-
-/// Bytes and units of a chunk of at most `limit` units that ends between characters: shortened before a pair that
-/// would be torn, as Java does, or one longer where nothing else would fit.
-fn chunk_of(text: &str, limit: usize) -> (usize, usize) {
-    let (mut bytes, mut units) = (0, 0);
-    for character in text.chars() {
-        let width = character.len_utf16();
-        if units + width > limit && units > 0 {
-            break;
-        }
-        bytes += character.len_utf8();
-        units += width;
-    }
-    (bytes, units)
 }
 
 /// The longest chunk of binary.

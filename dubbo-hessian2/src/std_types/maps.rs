@@ -45,11 +45,13 @@ where
         if decoder.null()? {
             return Ok(Self::default());
         }
-        decoder.read_map(Self::default, |map, decoder| {
+        // Its length is not known before: a map that grows would hash its keys again and again.
+        let entries = decoder.read_map(Vec::new, |entries, decoder| {
             let key = K::decode(decoder)?;
-            map.insert(key, V::decode(decoder)?);
+            entries.push((key, V::decode(decoder)?));
             Ok(())
-        })
+        })?;
+        Ok(entries.into_iter().collect())
     }
 
     fn from_null() -> Option<Self> {
