@@ -77,15 +77,15 @@ impl Form {
 }
 
 impl Dialect {
-    fn of(wrapper: &Wrapper) -> Result<Self, Status> {
+    fn of(method: &MethodRef, wrapper: &Wrapper) -> Result<Self, Status> {
         match &wrapper.serialize_type[..] {
             b"hessian4" => Ok(Self::Java),
             b"hessian2" => Ok(Self::Go),
-            b"" => Err(Status::invalid_argument(
-                "the message has no `serializeType`: the method takes hessian values in a TripleRequestWrapper",
-            )),
+            b"" => Err(Status::invalid_argument(format!(
+                "{method:?} takes hessian values in a TripleRequestWrapper, and the message has no `serializeType`"
+            ))),
             other => Err(Status::unimplemented(format!(
-                "the serialization `{}` is not supported here; send hessian2",
+                "the serialization `{}` is not supported by {method:?}; send hessian2",
                 String::from_utf8_lossy(other)
             ))),
         }
@@ -113,7 +113,7 @@ pub(crate) fn streamed_request(
         return Ok(Payload::encoded(codec, message));
     }
     let mut wrapper = read_wrapper(method, message)?;
-    Dialect::of(&wrapper)?;
+    Dialect::of(method, &wrapper)?;
     match (wrapper.values.pop(), wrapper.values.len()) {
         (Some(value), 0) => Ok(Payload::encoded(Codec::Hessian2, value)),
         (value, more) => Err(Status::invalid_argument(format!(
@@ -166,7 +166,7 @@ impl Arguments {
     /// are of no method of that name.
     pub(crate) fn read(method: &MethodRef, message: Bytes) -> Result<Self, Status> {
         let wrapper = read_wrapper(method, message)?;
-        let dialect = Dialect::of(&wrapper)?;
+        let dialect = Dialect::of(method, &wrapper)?;
         let method = meant(method, &wrapper)?;
         let wanted = method.descriptor().java.as_ref();
         let wanted = wanted.map_or(0, |java| java.parameters().len());
@@ -200,7 +200,7 @@ pub(crate) fn read_result(method: &MethodRef, message: Bytes) -> Result<Bytes, S
             .with_source(status)
     };
     let mut wrapper = read_wrapper(method, message).map_err(broken)?;
-    Dialect::of(&wrapper).map_err(broken)?;
+    Dialect::of(method, &wrapper).map_err(broken)?;
     match wrapper.values.len() {
         0 => Ok(Bytes::from_static(NULL)),
         1 => Ok(wrapper.values.pop().filter(|value| !value.is_empty()))

@@ -78,7 +78,7 @@ async fn every_outcome_is_told_under_http_status_200_once_and_to_java_without_co
 }
 
 /// A caller and the server it calls.
-struct Caller {
+pub(crate) struct Caller {
     client: RawClient,
     /// Serves for as long as it is there.
     _instance: Instance,
@@ -87,7 +87,7 @@ struct Caller {
 }
 
 impl Caller {
-    async fn new(own: &[(&'static str, &'static str)]) -> Self {
+    pub(crate) async fn new(own: &[(&'static str, &'static str)]) -> Self {
         let (instance, address) = serve(false).await;
         let mut usual = vec![
             ("content-type", "application/grpc+proto"),
@@ -104,7 +104,7 @@ impl Caller {
     }
 
     /// Sends `data` to `path`, with `header` in place of the usual one.
-    async fn call(&mut self, path: &str, header: (&str, &str), data: &[u8]) -> Half {
+    pub(crate) async fn call(&mut self, path: &str, header: (&str, &str), data: &[u8]) -> Half {
         let mut all = vec![(":path", path), header];
         all.extend(self.usual.iter().filter(|(name, _)| *name != header.0));
         let mut exchange = self.client.call(&Headers::of(&all), data).await;
@@ -133,7 +133,7 @@ fn fail(kind: Kind, code: i32) -> Vec<u8> {
 }
 
 /// What changes nothing.
-const USUAL: (&str, &str) = ("te", "trailers");
+pub(crate) const USUAL: (&str, &str) = ("te", "trailers");
 
 const FAIL: &str = "/dubbo.interop.v1.Greeter/Fail";
 const GREET: &str = "/dubbo.interop.v1.Greeter/Greet";

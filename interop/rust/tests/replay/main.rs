@@ -23,3 +23,4 @@ mod users;
 mod values;
 mod wire;
 mod wrapped;
+mod wrapped_consumers;

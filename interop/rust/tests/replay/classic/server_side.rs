@@ -26,7 +26,8 @@ async fn recorded_requests_are_answered_as_recorded_or_as_the_table_says() {
         let (instance, address) = serve(recording).await;
         let mut connections: HashMap<u64, Client> = HashMap::new();
         for call in recording.calls() {
-            if let std::collections::hash_map::Entry::Vacant(e) = connections.entry(call.connection) {
+            if let std::collections::hash_map::Entry::Vacant(e) = connections.entry(call.connection)
+            {
                 let client = Client::connect(address).await;
                 e.insert(client);
             }
