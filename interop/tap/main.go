@@ -1,4 +1,4 @@
-// Command tap is a TCP proxy that records the HTTP/2 traffic that passes through it.
+// Command tap is a TCP proxy that records what passes through it: HTTP/2, or frames of dubbo.
 //
 // It ends on SIGTERM or SIGINT, after writing what is still open. See README.md for the
 // output format.
@@ -26,6 +26,7 @@ import (
 var (
 	listen  = flag.String("listen", "127.0.0.1:0", "address to accept on")
 	target  = flag.String("to", "", "address to forward to")
+	spoken  = flag.String("protocol", "tri", "what is spoken: tri (HTTP/2) or dubbo")
 	outPath = flag.String("out", "", "JSON lines file (appended)")
 	maxData = flag.Int("maxdata", 65536, "bytes of payload kept per direction and record (length and sha256 of the whole are always kept when cut)")
 	times   = flag.Bool("times", false, "add milliseconds since connection start to frames")
@@ -74,13 +75,20 @@ func (s side) String() string {
 	return "s2c"
 }
 
+// decoder takes the bytes of both directions of a connection apart.
+type decoder interface {
+	feed(s side, b []byte)
+	eof(s side, err error)
+	flush()
+}
+
 // pair is a connection and its continuation to the target. mu serialises the decoder.
 type pair struct {
 	id     int64
 	client net.Conn
 	server net.Conn
 	mu     sync.Mutex
-	dec    *h2
+	dec    decoder
 	done   sync.Once
 }
 
@@ -137,7 +145,12 @@ func serve(c net.Conn) {
 		return
 	}
 	defer s.Close()
-	p := &pair{id: id, client: c, server: s, dec: newH2(id)}
+	p := &pair{id: id, client: c, server: s}
+	if *spoken == "dubbo" {
+		p.dec = newDubbo(id)
+	} else {
+		p.dec = newH2(id)
+	}
 	liveMu.Lock()
 	live[p] = struct{}{}
 	liveMu.Unlock()
@@ -226,6 +239,9 @@ func main() {
 	log.SetPrefix("tap: ")
 	if *target == "" || *outPath == "" {
 		log.Fatal("-to and -out are required")
+	}
+	if *spoken != "tri" && *spoken != "dubbo" {
+		log.Fatalf("-protocol is tri or dubbo, not %q", *spoken)
 	}
 	f, err := os.OpenFile(*outPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -120,19 +120,15 @@ impl Section<'_> {
                         None => "–".to_owned(),
                     };
                 }
-                match case.leg(route, self.protocol) {
-                    Some(leg) => {
-                        let word = match leg.verdict {
-                            Verdict::Right => "✓",
-                            Verdict::Peer => "peer",
-                        };
-                        format!("{word}{}", notes.mark(leg.note))
-                    }
-                    None => {
-                        let reason = case.reason_to_leave_out(route, self.protocol);
-                        format!("–{}", notes.mark(reason))
-                    }
-                }
+                let Some(leg) = case.leg(route, self.protocol) else {
+                    let reason = case.reason_to_leave_out(route, self.protocol);
+                    return format!("–{}", notes.mark(reason));
+                };
+                let word = match leg.verdict {
+                    Verdict::Right => "✓",
+                    Verdict::Peer => "peer",
+                };
+                format!("{word}{}", notes.mark(leg.note))
             })
             .collect()
     }

@@ -24,7 +24,7 @@ pub(super) struct Fault {
     pub(super) message: String,
     /// `{"type": …, "value": …}` each.
     pub(super) details: Vec<Value>,
-    pub(super) cause: Option<Box<Fault>>,
+    pub(super) cause: Option<Box<Self>>,
 }
 
 /// What a provider says of itself (`ready`) or of a call that it holds: `held` when it begins, `cut_short` when it was

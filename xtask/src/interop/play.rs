@@ -188,7 +188,7 @@ struct Meeting {
     provider_port: u16,
     consumer_port: u16,
     /// Records for as long as the stage is there.
-    _tap: Option<Peer>,
+    tap: Option<Peer>,
 }
 
 impl<'a> Stage<'a> {
@@ -206,12 +206,12 @@ impl<'a> Stage<'a> {
                 protocol,
                 provider_port,
                 consumer_port: provider_port,
-                _tap: None,
+                tap: None,
             };
             if let Some((program, folder)) = direction.tap {
                 meeting.consumer_port = free_port(&taken)?;
                 taken.push(meeting.consumer_port);
-                meeting._tap = Some(stage.tap(program, folder, &meeting)?);
+                meeting.tap = Some(stage.tap(program, folder, &meeting)?);
             }
             stage.meetings.push(meeting);
         }

@@ -93,11 +93,11 @@ pub(super) fn render(columns: &[String], rows: &[Row]) -> (String, usize) {
 mod tests {
     use super::*;
 
-    fn cell(problems: &[&str], note: &'static str) -> Option<Cell> {
-        Some(Cell {
+    fn cell(problems: &[&str], note: &'static str) -> Cell {
+        Cell {
             problems: problems.iter().map(|&problem| problem.to_owned()).collect(),
             note,
-        })
+        }
     }
 
     #[test]
@@ -107,9 +107,12 @@ mod tests {
             cells,
         };
         let rows = [
-            row("greet", vec![cell(&[], ""), cell(&["no"], "")]),
-            row("int", vec![cell(&[], "A is odd"), cell(&[], "A is odd")]),
-            row("b", vec![None, cell(&[], "")]),
+            row("greet", vec![Some(cell(&[], "")), Some(cell(&["no"], ""))]),
+            row(
+                "int",
+                vec![Some(cell(&[], "A is odd")), Some(cell(&[], "A is odd"))],
+            ),
+            row("b", vec![None, Some(cell(&[], ""))]),
         ];
         let (text, failed) = render(&["A→B".to_owned(), "B→A".to_owned()], &rows);
         assert_eq!(failed, 1);

@@ -22,7 +22,7 @@ pub(super) struct Fault {
     class: Option<String>,
     message: String,
     details: Vec<Value>,
-    cause: Option<Box<Fault>>,
+    cause: Option<Box<Self>>,
 }
 
 /// The line of a case.

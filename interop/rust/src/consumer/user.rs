@@ -5,7 +5,7 @@ use std::time::Duration;
 use dubbo::{
     Call, Response,
     config::ReferenceConfig,
-    hessian2::{Shared, ToHessian},
+    hessian2::{Shared, ToHessian, java::Date},
 };
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
@@ -202,14 +202,11 @@ async fn names(stream: Result<Response<dubbo::Streaming<User>>, Fault>) -> Outco
 }
 
 /// Makes a call that gives back what it was given.
-pub(super) async fn echo<T: ToHessian>(
+pub(super) async fn echo<T: ToHessian + Clone>(
     target: &Target<'_>,
     sent: T,
     call: impl for<'c> FnOnce(&'c UserServiceClient, T) -> Call<'c, Response<T>>,
-) -> Result<Value, Fault>
-where
-    T: Clone,
-{
+) -> Result<Value, Fault> {
     let client = target.user().await?;
     let back = target.label(call(client, sent.clone())).await?;
     Ok(equal(&sent, back.message()))
@@ -242,14 +239,19 @@ pub(super) fn show(user: &User) -> Value {
             .map_or_else(|| json!(value.as_str()), Value::from);
         (name.clone(), value)
     });
-    let photo = user.photo.iter().flatten();
+    let photo: Vec<_> = user
+        .photo
+        .iter()
+        .flatten()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     json!({
         "id": user.id, "name": user.name, "age": user.age, "score": user.score, "rate": user.rate,
-        "active": user.active, "birth": user.birth.map(|birth| birth.millis()),
+        "active": user.active, "birth": user.birth.map(Date::millis),
         "gender": user.gender.map(crate::user::Gender::name), "tags": user.tags,
         "attrs": attrs.collect::<serde_json::Map<_, _>>(),
         "friend": user.friend.as_ref().and_then(|friend| friend.get()?.id.clone()),
-        "photo": photo.map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "photo": photo.concat(),
     })
 }
 

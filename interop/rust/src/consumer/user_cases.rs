@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     pattern,
-    user::{Address, Bag, Child, Outcome as Data, User},
+    user::{Address, Bag, Child, Outcome as Data, User, UserServiceClient},
 };
 
 /// Runs the case of `target`, if it is one.
@@ -24,16 +24,20 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "user_get" => user::get(target).await.into(),
         "user_get_many" => user::get_many(target).await.into(),
         "user_get_map" => user::get_map(target).await.into(),
-        "user_echo" => user::echo(target, Some(User::sample("E").into()), |c, v| {
-            c.echo_user(v)
-        })
+        "user_echo" => user::echo(
+            target,
+            Some(User::sample("E").into()),
+            UserServiceClient::echo_user,
+        )
         .await
         .into(),
         "user_null" => user::null(target).await.into(),
         "user_cycle" => user::cycle(target).await.into(),
-        "user_bag" => user::echo(target, bag(), |c, v| c.echo_bag(v)).await.into(),
+        "user_bag" => user::echo(target, bag(), UserServiceClient::echo_bag)
+            .await
+            .into(),
         "user_graph" => values::graph(target).await.into(),
-        "user_child" => user::echo(target, child(), |c, v| c.echo_child(v))
+        "user_child" => user::echo(target, child(), UserServiceClient::echo_child)
             .await
             .into(),
         "user_result" => results(target).await.into(),
@@ -48,7 +52,7 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
             .await
             .map(|user| json!([user.name, user.age]))
             .into(),
-        "user_no_args" => user::plain(target, |c| c.no_args()).await.into(),
+        "user_no_args" => user::plain(target, UserServiceClient::no_args).await.into(),
         "user_three" => user::three(target).await.into(),
         "user_overload" => user::overload(target).await.into(),
         "user_async" => user::plain(target, |c| c.say_async("x".to_owned()))
@@ -57,7 +61,7 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "user_oneway" => user::oneway(target).await.into(),
         "user_decimal" => decimal(target).await.into(),
         "user_integer" => integer(target).await.into(),
-        "user_ping" => user::echo(target, pattern(5), |c, v| c.ping(v))
+        "user_ping" => user::echo(target, pattern(5), UserServiceClient::ping)
             .await
             .into(),
         "user_big_900k" => user::big(target, 900_000).await.into(),
@@ -107,7 +111,9 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "error_cause" => user::plain(target, |c| c.throw_undeclared("outer".to_owned()))
             .await
             .into(),
-        "error_null_message" => user::plain(target, |c| c.throw_null_message()).await.into(),
+        "error_null_message" => user::plain(target, UserServiceClient::throw_null_message)
+            .await
+            .into(),
 
         "heartbeat" => life::heartbeat(target).await.into(),
         name if name.starts_with("generic_") => generic::run(target).await?,
@@ -134,13 +140,13 @@ async fn results(target: &Target<'_>) -> Result<Value, Fault> {
         message: Some("m".to_owned()),
         data: Some(User::sample("r")),
     };
-    let user = user::echo(target, user, |c, v| c.echo_result(v)).await?;
+    let user = user::echo(target, user, UserServiceClient::echo_result).await?;
     let number = Data {
         code: 1,
         message: None,
         data: Some(5),
     };
-    let number = user::echo(target, number, |c, v| c.echo_long_result(v)).await?;
+    let number = user::echo(target, number, UserServiceClient::echo_long_result).await?;
     Ok(json!([user, number]))
 }
 

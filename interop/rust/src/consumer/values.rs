@@ -20,21 +20,18 @@ use crate::{
 
 /// Runs the case of `target`, if it is one of values.
 pub(super) async fn run(target: &Target<'_>) -> Option<Result<Value, Fault>> {
-    let values = match values(target.case) {
-        Some(values) => values,
-        None => {
-            return match target.case {
-                "echo_null" => Some(null(target).await),
-                "echo_shared" => Some(shared(target).await),
-                "echo_unknown_class" => Some(unknown_class(target).await),
-                "user_scalars" => Some(scalars(target).await),
-                "user_boxed" => Some(boxed(target).await),
-                "user_times" => Some(times(target).await),
-                "user_collections" => Some(collections(target).await),
-                "user_arrays" => Some(arrays(target).await),
-                _ => None,
-            };
-        }
+    let Some(values) = values(target.case) else {
+        return Some(match target.case {
+            "echo_null" => null(target).await,
+            "echo_shared" => shared(target).await,
+            "echo_unknown_class" => unknown_class(target).await,
+            "user_scalars" => Ok(scalars(target).await),
+            "user_boxed" => Ok(boxed(target).await),
+            "user_times" => times(target).await,
+            "user_collections" => collections(target).await,
+            "user_arrays" => Ok(arrays(target).await),
+            _ => return None,
+        });
     };
     let values = match values {
         Ok(values) => values,
@@ -42,78 +39,25 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Result<Value, Fault>> {
     };
     let mut comparison = Comparison::new(target);
     for value in values {
-        comparison.of(value, |c, v| c.echo(v)).await;
+        comparison.of(value, UserServiceClient::echo).await;
     }
-    Some(comparison.outcome())
+    Some(Ok(comparison.outcome()))
 }
 
 /// What a case sends, and wants to have back.
 fn values(case: &str) -> Option<Result<Vec<Any>, Fault>> {
-    let ints = |list: &[i32]| list.iter().copied().map(Any::from).collect();
-    let longs = |list: &[i64]| list.iter().copied().map(Any::from).collect();
-    let doubles = |list: &[f64]| list.iter().copied().map(Any::from).collect();
-    Some(Ok(match case {
+    simple_values(case)
+        .or_else(|| containers(case))
+        .map(Ok)
+        .or_else(|| objects(case))
+}
+
+fn simple_values(case: &str) -> Option<Vec<Any>> {
+    Some(match case {
         "echo_bool" => vec![true.into(), false.into()],
-        "echo_int" => ints(&[
-            0,
-            1,
-            -1,
-            -16,
-            -17,
-            47,
-            48,
-            -2048,
-            -2049,
-            2047,
-            2048,
-            -262_144,
-            -262_145,
-            262_143,
-            262_144,
-            i32::MIN,
-            i32::MAX,
-        ]),
-        "echo_long" => longs(&[
-            0,
-            -8,
-            -9,
-            15,
-            16,
-            -2048,
-            -2049,
-            2047,
-            2048,
-            -262_144,
-            -262_145,
-            262_143,
-            262_144,
-            -2_147_483_648,
-            2_147_483_647,
-            2_147_483_648,
-            i64::MIN,
-            i64::MAX,
-        ]),
-        "echo_double" => doubles(&[
-            0.0,
-            1.0,
-            -1.0,
-            127.0,
-            128.0,
-            -128.0,
-            -129.0,
-            32_767.0,
-            32_768.0,
-            -32_768.0,
-            0.001,
-            12.25,
-            -0.5,
-            std::f64::consts::PI,
-            1e300,
-            5e-324,
-            f64::MAX,
-            f64::NAN,
-            f64::INFINITY,
-        ]),
+        "echo_int" => INTS.map(Any::from).into(),
+        "echo_long" => LONGS.map(Any::from).into(),
+        "echo_double" => DOUBLES.map(Any::from).into(),
         "echo_string" => [
             String::new(),
             "x".repeat(31),
@@ -140,8 +84,13 @@ fn values(case: &str) -> Option<Result<Vec<Any>, Fault>> {
         ]
         .map(Any::Date)
         .into(),
-        "echo_enum" => return Some(all(&[&Gender::Male, &Gender::Female])),
-        "echo_bean" => return Some(all(&[&User::sample("o")])),
+        _ => return None,
+    })
+}
+
+fn containers(case: &str) -> Option<Vec<Any>> {
+    let (a, b) = (|| Any::from("a"), || Any::from("b"));
+    Some(match case {
         "echo_list" => vec![
             Any::list([]),
             Any::list([
@@ -156,17 +105,10 @@ fn values(case: &str) -> Option<Result<Vec<Any>, Fault>> {
             Any::list([Any::list([1.into()]), Any::list([])]),
             Any::list([1, 2, 3, 4, 5, 6, 7, 8].map(Any::from)),
         ],
-        "echo_list_of_beans" => {
-            return Some(all(&[&vec![User::sample("A"), User::sample("B")]]));
-        }
         "echo_map" => vec![
             Any::map([]),
-            Any::map([("a".into(), 1.into())]),
-            Any::map([
-                ("a".into(), 1.into()),
-                (2.into(), "b".into()),
-                (true.into(), "c".into()),
-            ]),
+            Any::map([(a(), 1.into())]),
+            Any::map([(a(), 1.into()), (2.into(), b()), (true.into(), "c".into())]),
         ],
         "echo_map_null_key" => vec![Any::map([(Any::Null, "x".into())])],
         "echo_set" => vec![Any::typed_list(
@@ -174,22 +116,31 @@ fn values(case: &str) -> Option<Result<Vec<Any>, Fault>> {
             ["x".into(), "y".into()],
         )],
         "echo_array" => vec![
-            Any::typed_list("[int", [1.into(), (-2).into(), 300_000.into()]),
-            Any::typed_list("[long", [1_i64.into(), (1_i64 << 40).into()]),
-            Any::typed_list("[double", [1.5.into(), 2.0.into()]),
-            Any::typed_list("[boolean", [true.into(), false.into()]),
-            Any::typed_list("[string", ["a".into(), "b".into()]),
+            Any::typed_list("[int", [1, -2, 300_000].map(Any::from)),
+            Any::typed_list("[long", [1, 1_i64 << 40].map(Any::from)),
+            Any::typed_list("[double", [1.5, 2.0].map(Any::from)),
+            Any::typed_list("[boolean", [true, false].map(Any::from)),
+            Any::typed_list("[string", [a(), b()]),
         ],
-        "echo_array_null" => vec![Any::typed_list("[string", ["a".into(), Any::Null])],
+        "echo_array_null" => vec![Any::typed_list("[string", [a(), Any::Null])],
         "echo_collection" => vec![
-            Any::typed_list("java.util.LinkedList", ["a".into(), "b".into()]),
-            Any::typed_map("java.util.TreeMap", [("a".into(), 1.into())]),
+            Any::typed_list("java.util.LinkedList", [a(), b()]),
+            Any::typed_map("java.util.TreeMap", [(a(), 1.into())]),
         ],
-        "echo_big_number" => return Some(big_numbers()),
-        "echo_time" => return Some(java_times()),
-        "echo_uuid" => return Some(uuid().and_then(|uuid| all(&[&uuid]))),
         _ => return None,
-    }))
+    })
+}
+
+fn objects(case: &str) -> Option<Result<Vec<Any>, Fault>> {
+    Some(match case {
+        "echo_enum" => all(&[&Gender::Male, &Gender::Female]),
+        "echo_bean" => all(&[&User::sample("o")]),
+        "echo_list_of_beans" => all(&[&vec![User::sample("A"), User::sample("B")]]),
+        "echo_big_number" => big_numbers(),
+        "echo_time" => java_times(),
+        "echo_uuid" => uuid().and_then(|uuid| all(&[&uuid])),
+        _ => return None,
+    })
 }
 
 async fn null(target: &Target<'_>) -> Result<Value, Fault> {
@@ -241,72 +192,76 @@ pub(super) async fn graph(target: &Target<'_>) -> Result<Value, Fault> {
         let two = Shared::new(node("two", Some(root), None));
         node("root", None, Some(vec![one.clone(), two, one]))
     });
-    user::echo(target, root, |c, v| c.echo_node(v)).await
+    user::echo(target, root, UserServiceClient::echo_node).await
 }
 
-async fn scalars(target: &Target<'_>) -> Result<Value, Fault> {
+async fn scalars(target: &Target<'_>) -> Value {
     let mut c = Comparison::new(target);
     for v in [true, false] {
-        c.of(v, |c, v| c.echo_bool(v)).await;
+        c.of(v, UserServiceClient::echo_bool).await;
     }
     for v in [0, i8::MIN, i8::MAX] {
-        c.of(v, |c, v| c.echo_byte(v)).await;
+        c.of(v, UserServiceClient::echo_byte).await;
     }
     for v in [0, i16::MIN, i16::MAX] {
-        c.of(v, |c, v| c.echo_short(v)).await;
+        c.of(v, UserServiceClient::echo_short).await;
     }
     for v in ['a', '中'] {
-        c.of(v, |c, v| c.echo_char(v)).await;
+        c.of(v, UserServiceClient::echo_char).await;
     }
     for v in [0, i32::MIN, i32::MAX] {
-        c.of(v, |c, v| c.echo_int(v)).await;
+        c.of(v, UserServiceClient::echo_int).await;
     }
     for v in [0, i64::MIN, i64::MAX] {
-        c.of(v, |c, v| c.echo_long(v)).await;
+        c.of(v, UserServiceClient::echo_long).await;
     }
     for v in [0.0, 1.1, -3.5, f32::MAX] {
-        c.of(v, |c, v| c.echo_float(v)).await;
+        c.of(v, UserServiceClient::echo_float).await;
     }
     for v in [0.0, 1.1, 1e300] {
-        c.of(v, |c, v| c.echo_double(v)).await;
+        c.of(v, UserServiceClient::echo_double).await;
     }
     c.outcome()
 }
 
-async fn boxed(target: &Target<'_>) -> Result<Value, Fault> {
+async fn boxed(target: &Target<'_>) -> Value {
     let mut c = Comparison::new(target);
     for v in [None, Some(5)] {
-        c.of(v, |c, v| c.echo_integer(v)).await;
+        c.of(v, UserServiceClient::echo_integer).await;
     }
     for v in [None, Some(5)] {
-        c.of(v, |c, v| c.echo_boxed_long(v)).await;
+        c.of(v, UserServiceClient::echo_boxed_long).await;
     }
     for v in [None, Some(""), Some("中文é")] {
-        c.of(v.map(str::to_owned), |c, v| c.echo_string(v)).await;
+        c.of(v.map(str::to_owned), UserServiceClient::echo_string)
+            .await;
     }
     for v in [None, Some(vec![]), Some(vec![1, 2])] {
-        c.of(v, |c, v| c.echo_bytes(v)).await;
+        c.of(v, UserServiceClient::echo_bytes).await;
     }
     for v in [None, Some(Date::from_millis(894_621_091_001))] {
-        c.of(v, |c, v| c.echo_date(v)).await;
+        c.of(v, UserServiceClient::echo_date).await;
     }
     for v in [None, Some(Gender::Male)] {
-        c.of(v, |c, v| c.echo_enum(v)).await;
+        c.of(v, UserServiceClient::echo_enum).await;
     }
     c.outcome()
 }
 
 async fn times(target: &Target<'_>) -> Result<Value, Fault> {
     let mut c = Comparison::new(target);
-    c.of(local_date()?, |c, v| c.echo_local_date(v)).await;
-    c.of(local_time()?, |c, v| c.echo_local_time(v)).await;
-    c.of(local_date_time()?, |c, v| c.echo_local_date_time(v))
+    c.of(local_date()?, UserServiceClient::echo_local_date)
         .await;
-    c.of(instant()?, |c, v| c.echo_instant(v)).await;
-    c.of(duration()?, |c, v| c.echo_duration(v)).await;
-    c.of(zoned()?, |c, v| c.echo_zoned_date_time(v)).await;
-    c.of(uuid()?, |c, v| c.echo_uuid(v)).await;
-    c.outcome()
+    c.of(local_time()?, UserServiceClient::echo_local_time)
+        .await;
+    c.of(local_date_time()?, UserServiceClient::echo_local_date_time)
+        .await;
+    c.of(instant()?, UserServiceClient::echo_instant).await;
+    c.of(duration()?, UserServiceClient::echo_duration).await;
+    c.of(zoned()?, UserServiceClient::echo_zoned_date_time)
+        .await;
+    c.of(uuid()?, UserServiceClient::echo_uuid).await;
+    Ok(c.outcome())
 }
 
 async fn collections(target: &Target<'_>) -> Result<Value, Fault> {
@@ -321,43 +276,50 @@ async fn collections(target: &Target<'_>) -> Result<Value, Fault> {
         1.5.into(),
         user,
     ];
-    c.of(mixed, |c, v| c.echo_list(v)).await;
-    c.of(vec!["a".to_owned(), "b".to_owned()], |c, v| {
-        c.echo_string_list(v)
-    })
+    c.of(mixed, UserServiceClient::echo_list).await;
+    c.of(
+        vec!["a".to_owned(), "b".to_owned()],
+        UserServiceClient::echo_string_list,
+    )
     .await;
     let map = Any::map([("a".into(), 1.into()), (2.into(), "b".into())]);
-    c.of(map, |c, v| c.echo_map(v)).await;
-    c.of([("a".to_owned(), "b".to_owned())].into(), |c, v| {
-        c.echo_string_map(v)
-    })
+    c.of(map, UserServiceClient::echo_map).await;
+    c.of(
+        [("a".to_owned(), "b".to_owned())].into(),
+        UserServiceClient::echo_string_map,
+    )
     .await;
-    c.of(["x".to_owned(), "y".to_owned()].into(), |c, v| {
-        c.echo_set(v)
-    })
+    c.of(
+        ["x".to_owned(), "y".to_owned()].into(),
+        UserServiceClient::echo_set,
+    )
     .await;
-    c.outcome()
+    Ok(c.outcome())
 }
 
-async fn arrays(target: &Target<'_>) -> Result<Value, Fault> {
+async fn arrays(target: &Target<'_>) -> Value {
     let mut c = Comparison::new(target);
-    c.of(Box::from([true, false]), |c, v| c.echo_bool_array(v))
+    c.of(Box::from([true, false]), UserServiceClient::echo_bool_array)
         .await;
     for v in [Box::from([]), Box::from([1, -2, 1 << 30])] {
-        c.of(v, |c, v| c.echo_int_array(v)).await;
+        c.of(v, UserServiceClient::echo_int_array).await;
     }
-    c.of(Box::from([1, i64::MAX]), |c, v| c.echo_long_array(v))
+    c.of(Box::from([1, i64::MAX]), UserServiceClient::echo_long_array)
         .await;
-    c.of(Box::from([1.1, 2.0, 1e300]), |c, v| c.echo_double_array(v))
-        .await;
+    c.of(
+        Box::from([1.1, 2.0, 1e300]),
+        UserServiceClient::echo_double_array,
+    )
+    .await;
     let strings = [Some("a".to_owned()), None, Some(String::new())];
-    c.of(Box::from(strings), |c, v| c.echo_string_array(v))
+    c.of(Box::from(strings), UserServiceClient::echo_string_array)
         .await;
     let objects = ["a".into(), 1.into(), Any::Null, 2_i64.into()];
-    c.of(Box::from(objects), |c, v| c.echo_object_array(v))
+    c.of(Box::from(objects), UserServiceClient::echo_object_array)
         .await;
     let users = [Some(User::sample("a")), None, Some(User::sample("b"))];
-    c.of(Box::from(users), |c, v| c.echo_user_array(v)).await;
+    c.of(Box::from(users), UserServiceClient::echo_user_array)
+        .await;
     c.outcome()
 }
 
@@ -390,12 +352,12 @@ impl<'a> Comparison<'a> {
     }
 
     /// "equal" when every value came back as it was sent, else those that did not.
-    fn outcome(self) -> Result<Value, Fault> {
-        Ok(if self.differences.is_empty() {
+    fn outcome(self) -> Value {
+        if self.differences.is_empty() {
             "equal".into()
         } else {
             self.differences.into()
-        })
+        }
     }
 }
 
@@ -468,3 +430,65 @@ fn uuid() -> Result<Uuid, Fault> {
         .parse()
         .map_err(Fault::local)
 }
+
+/// The limits of each form of the wire.
+const INTS: [i32; 17] = [
+    0,
+    1,
+    -1,
+    -16,
+    -17,
+    47,
+    48,
+    -2048,
+    -2049,
+    2047,
+    2048,
+    -262_144,
+    -262_145,
+    262_143,
+    262_144,
+    i32::MIN,
+    i32::MAX,
+];
+const LONGS: [i64; 18] = [
+    0,
+    -8,
+    -9,
+    15,
+    16,
+    -2048,
+    -2049,
+    2047,
+    2048,
+    -262_144,
+    -262_145,
+    262_143,
+    262_144,
+    -2_147_483_648,
+    2_147_483_647,
+    2_147_483_648,
+    i64::MIN,
+    i64::MAX,
+];
+const DOUBLES: [f64; 19] = [
+    0.0,
+    1.0,
+    -1.0,
+    127.0,
+    128.0,
+    -128.0,
+    -129.0,
+    32_767.0,
+    32_768.0,
+    -32_768.0,
+    0.001,
+    12.25,
+    -0.5,
+    std::f64::consts::PI,
+    1e300,
+    5e-324,
+    f64::MAX,
+    f64::NAN,
+    f64::INFINITY,
+];

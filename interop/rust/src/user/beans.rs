@@ -26,7 +26,7 @@ pub struct User {
     pub tags: Option<Vec<String>>,
     pub attrs: Option<BTreeMap<String, Value>>,
     /// Maybe the user itself.
-    pub friend: Option<Shared<User>>,
+    pub friend: Option<Shared<Self>>,
     pub photo: Option<Vec<u8>>,
 }
 
@@ -106,8 +106,8 @@ pub struct Bag {
 )]
 pub struct Node {
     pub name: String,
-    pub parent: Option<Shared<Node>>,
-    pub children: Option<Vec<Shared<Node>>>,
+    pub parent: Option<Shared<Self>>,
+    pub children: Option<Vec<Shared<Self>>>,
 }
 
 /// A class with a field of the same name as one that it inherits, which Java does not send apart.
