@@ -111,7 +111,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "interop",
-        args: "go [--case X]",
+        args: "go|java|others|docs [--case X]",
         about: "run the matrix against real peers",
         run: interop::run,
     },
