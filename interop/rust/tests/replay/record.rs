@@ -83,11 +83,19 @@ impl Recording {
         let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let records: Vec<Value> = text
             .lines()
+            .filter(|line| {
+                let record: Kind = serde_json::from_str(line).expect(self.name);
+                record.kind == kind
+            })
             .map(|line| serde_json::from_str(line).expect(self.name))
-            .filter(|record: &Value| record["kind"] == kind)
             .collect();
         records.into_iter()
     }
+}
+
+#[derive(Deserialize)]
+struct Kind<'a> {
+    kind: &'a str,
 }
 
 /// One call.

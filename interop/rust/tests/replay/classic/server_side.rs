@@ -1,17 +1,24 @@
 //! The recorded requests against our server.
 
-use std::{collections::HashMap, net::SocketAddr, time::Duration};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    net::SocketAddr,
+    time::Duration,
+};
 
 use dubbo::{
     Instance,
     config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
 };
-use dubbo_test::peer::dubbo::{Connection, Frame};
+use dubbo_test::{
+    PATIENCE,
+    peer::dubbo::{Connection, Frame},
+};
 use interop::user::{UserServiceServer, Users};
 use tokio::time::timeout;
 
 use super::{
-    calls::{Call, RECORDINGS, Recording},
+    calls::{Call, RECORDINGS, Recording, Request},
     reading::answer,
 };
 use crate::{
@@ -26,14 +33,10 @@ async fn recorded_requests_are_answered_as_recorded_or_as_the_table_says() {
         let (instance, address) = serve(recording).await;
         let mut connections: HashMap<u64, Client> = HashMap::new();
         for call in recording.calls() {
-            if let std::collections::hash_map::Entry::Vacant(e) = connections.entry(call.connection)
-            {
-                let client = Client::connect(address).await;
-                e.insert(client);
-            }
-            let client = connections
-                .get_mut(&call.connection)
-                .expect("it was put there");
+            let client = match connections.entry(call.connection) {
+                Entry::Occupied(client) => client.into_mut(),
+                Entry::Vacant(none) => none.insert(Client::connect(address).await),
+            };
             let ours = client.make(&call).await;
             let recorded = answer(&call.request, call.answer.as_ref());
             let ours = answer(&call.request, ours.as_ref());
@@ -87,12 +90,7 @@ impl Client {
         let id = call.request.id;
         self.connection.send(call.request.clone()).await;
         if call.request.is_two_way() {
-            let patience = if call.answer.is_some() {
-                Duration::from_secs(3)
-            } else {
-                SILENCE
-            };
-            return timeout(patience, self.answer(id)).await.ok();
+            return timeout(patience(&call.request), self.answer(id)).await.ok();
         }
         // What is answered at all is answered before what comes after it.
         self.heartbeats -= 1;
@@ -113,5 +111,11 @@ impl Client {
     }
 }
 
-/// For how long nobody hears anything of a call whose recorded caller had less patience.
-const SILENCE: Duration = Duration::from_millis(600);
+/// How long an answer may take: what the caller gives it and a little more, for nothing may come at all.
+fn patience(request: &Frame) -> Duration {
+    let given = Request::of(request).and_then(|asked| asked.attachment("timeout")?.parse().ok());
+    let given = given.filter(|millis| *millis > 0);
+    given.map_or(PATIENCE, |millis| Duration::from_millis(millis) + SLACK)
+}
+
+const SLACK: Duration = Duration::from_millis(600);
