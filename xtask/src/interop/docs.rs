@@ -190,7 +190,7 @@ saw is compared with a table. The last two columns are Dubbo Java and dubbo-go w
 | | |
 |---|---|
 | ✓ | the contract's result; a number says in which form |
-| peer | the other side decides that it is something else: the note says what, and our side ends with a true error or result |
+| peer | the other side decides that it is something else: the note says what, our side ends with a true error or result, and `interop/captures` has the traffic |
 | ✗ | among the others: not the contract's result |
 | – | not run; a number says why |
 

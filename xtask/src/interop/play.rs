@@ -275,9 +275,7 @@ impl<'a> Stage<'a> {
     }
 
     fn slug(&self) -> String {
-        let route = self.direction.route.to_string();
-        let route = route.to_lowercase().replace('→', "-to-");
-        format!("{route}-{}", self.scene)
+        format!("{}-{}", self.direction.route.slug(), self.scene)
     }
 }
 

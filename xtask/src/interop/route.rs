@@ -72,6 +72,13 @@ impl Ways {
     }
 }
 
+impl Route {
+    /// Its name in names of files.
+    pub(super) fn slug(self) -> String {
+        self.to_string().to_lowercase().replace('→', "-to-")
+    }
+}
+
 impl Protocol {
     pub(super) const ALL: [Self; 2] = [Self::Tri, Self::Dubbo];
 

@@ -38,7 +38,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::interop::route::{Party, Protocol, Route};
+    use crate::{
+        interop::route::{Party, Protocol, Route},
+        process,
+    };
 
     #[test]
     fn each_case_is_named_once() {
@@ -68,6 +71,42 @@ mod tests {
                 .flatten()
                 .count();
             assert!(cells >= wanted, "{cells} cells with {peer}");
+        }
+    }
+
+    #[test]
+    fn what_a_peer_decides_is_recorded() {
+        // Refused before it was sent, not sent whole, or no traffic at all.
+        let unsent = [
+            "tri/attachments_newline",
+            "dubbo/user_big_2m",
+            "tri/shutdown_exit",
+            "dubbo/shutdown_exit",
+        ];
+        for peer in [Party::Go, Party::Java] {
+            for (consumer, provider) in [(Party::Rust, peer), (peer, Party::Rust)] {
+                let route = Route { consumer, provider };
+                for protocol in Protocol::ALL {
+                    let labels: Vec<_> = all()
+                        .iter()
+                        .filter(|case| {
+                            let leg = case.leg(route, protocol);
+                            leg.is_some_and(|leg| leg.verdict == Verdict::Peer)
+                        })
+                        .map(|case| protocol.label(&case.name))
+                        .filter(|label| !unsent.contains(&&**label))
+                        .collect();
+                    if labels.is_empty() {
+                        continue;
+                    }
+                    let file = format!("{}-{protocol}.jsonl", route.slug());
+                    let text = process::read(format!("interop/captures/{file}")).expect(&file);
+                    for label in labels {
+                        let found = text.contains(&format!("\"label\": \"{label}\""));
+                        assert!(found, "{file} has no record of {label}");
+                    }
+                }
+            }
         }
     }
 }

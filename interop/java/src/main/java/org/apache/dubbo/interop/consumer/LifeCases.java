@@ -27,8 +27,10 @@ final class LifeCases {
 
     /** Has a call under way when the provider is told to stop, and makes one more call while it stops. */
     private static Object inFlight(Target t) throws Throwable {
-        CompletableFuture<Object> slept = start(t, target ->
-                target.refer(UserService.class, usual -> usual.within(Target.PATIENT)).sleep(2000));
+        // Else the first call would come late: what it needs is not there yet.
+        UserCases.hello("early").run(t);
+        patient(t).hello("early");
+        CompletableFuture<Object> slept = start(t, target -> patient(target).sleep(2000));
         Thread.sleep(1000);
         Map<String, Object> got = new LinkedHashMap<>();
         got.put("late", outcome(t, UserCases.hello("late")));
@@ -50,6 +52,10 @@ final class LifeCases {
         got.put("before", statuses.soFar().get(0));
         got.put("during", statuses.soFar().size() > 1 ? statuses.soFar().get(1) : null);
         return got;
+    }
+
+    private static UserService patient(Target t) {
+        return t.refer(UserService.class, usual -> usual.within(Target.PATIENT));
     }
 
     private static CompletableFuture<Object> start(Target t, Case kase) {
