@@ -49,8 +49,43 @@ pub fn write<T: WriteObject + ?Sized>(
     object.write_fields(encoder)
 }
 
-/// Reads an object as a whole.
+/// Begins an object that has the fields of `shape` in their order, if one is next: [`field`] or [`nullable_field_of`]
+/// follow for each of them, and [`end`] with what this gives.
 #[inline]
+pub fn begin(
+    decoder: &mut Decoder<'_>,
+    shape: &'static Shape,
+) -> Result<Option<usize>, DecodeError> {
+    decoder.begin_in_order(shape)
+}
+
+/// Ends an object that [`begin`] has begun.
+#[inline]
+pub fn end(decoder: &mut Decoder<'_>, object: usize) {
+    decoder.end_in_order(object);
+}
+
+/// Reads the value of the field of `shape` at `position`.
+#[inline]
+pub fn field<T: FromHessian>(
+    decoder: &mut Decoder<'_>,
+    shape: &'static Shape,
+    position: usize,
+) -> Result<T, DecodeError> {
+    T::decode(decoder).map_err(|error| decoder.in_field(error, shape, position))
+}
+
+/// The same for a field for which null means that it is missing.
+#[inline]
+pub fn nullable_field_of<T: FromHessian>(
+    decoder: &mut Decoder<'_>,
+    shape: &'static Shape,
+    position: usize,
+) -> Result<Option<T>, DecodeError> {
+    nullable_field(decoder).map_err(|error| decoder.in_field(error, shape, position))
+}
+
+/// Reads an object as a whole, whatever fields it has.
 pub fn read<T: ReadObject>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
     if decoder.null()? {
         return Err(DecodeError::null_for(T::SHAPE.class));

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
+use smallvec::SmallVec;
+
 use super::Decoder;
 use crate::{Class, DecodeError, Shape, error::Problem};
 
@@ -24,14 +26,23 @@ struct Definition<'a> {
     /// Made when a [`Value`](crate::Value) needs it.
     class: Option<Class>,
     /// One for each Rust type that objects of the class have become: one as a rule.
-    plans: Vec<Plan>,
+    plans: SmallVec<[Plan; 1]>,
 }
 
 /// How objects of a class become a Rust type.
 #[derive(Debug)]
 struct Plan {
     shape: &'static Shape,
-    targets: usize,
+    binding: Binding,
+}
+
+/// Which field of a Rust type a field of a class is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// That in the same place: both have the same fields in the same order.
+    InOrder,
+    /// That which the targets say from here on.
+    Targets(usize),
 }
 
 #[derive(Debug, Clone)]
@@ -68,10 +79,14 @@ impl<'a> Definitions<'a> {
     }
 
     /// The position of a field in its shape; `None` when the shape has no such field.
-    pub(super) fn target(&self, targets: usize, field: usize) -> Option<usize> {
-        usize::try_from(self.targets[targets + field])
-            .ok()
-            .filter(|target| *target != NO_TARGET)
+    #[inline]
+    pub(super) fn target(&self, binding: Binding, field: usize) -> Option<usize> {
+        match binding {
+            Binding::InOrder => Some(field),
+            Binding::Targets(targets) => usize::try_from(self.targets[targets + field])
+                .ok()
+                .filter(|target| *target != NO_TARGET),
+        }
     }
 
     /// The class for a [`Value`](crate::Value).
@@ -102,33 +117,33 @@ impl<'a> Definitions<'a> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Where the targets of the fields of `class` stand, made when the class is first read as `shape`.
-    pub(super) fn targets(&mut self, class: usize, shape: &'static Shape) -> usize {
-        let definition = &mut self.classes[class];
-        if let Some(plan) = definition
-            .plans
-            .iter()
-            .find(|plan| std::ptr::eq(plan.shape, shape))
-        {
-            return plan.targets;
+    /// How the fields of `class` become those of `shape`, found out when it is first asked.
+    #[inline]
+    pub(super) fn binding(&mut self, class: usize, shape: &'static Shape) -> Binding {
+        let mut plans = self.classes[class].plans.iter();
+        match plans.find(|plan| std::ptr::eq(plan.shape, shape)) {
+            Some(plan) => plan.binding,
+            None => self.bind(class, shape),
         }
-        let targets = self.targets.len();
+    }
+
+    fn bind(&mut self, class: usize, shape: &'static Shape) -> Binding {
+        let definition = &mut self.classes[class];
         let fields = &self.fields[definition.fields.clone()];
-        let mut next = 0;
-        self.targets.extend(fields.iter().map(|field| {
-            let names = shape.fields;
-            // Peers of our kind write the fields in this order.
-            let target = match names.get(next) {
-                Some(name) if name == field => Some(next),
-                _ => names.iter().position(|name| name == field),
-            };
-            next = target.map_or(next, |target| target + 1);
-            target
-                .and_then(|target| u32::try_from(target).ok())
-                .unwrap_or(u32::MAX)
-        }));
-        definition.plans.push(Plan { shape, targets });
-        targets
+        let binding = if fields.iter().eq(shape.fields) {
+            Binding::InOrder
+        } else {
+            let targets = self.targets.len();
+            self.targets.extend(fields.iter().map(|field| {
+                let target = shape.fields.iter().position(|name| name == field);
+                target
+                    .and_then(|target| u32::try_from(target).ok())
+                    .unwrap_or(u32::MAX)
+            }));
+            Binding::Targets(targets)
+        };
+        definition.plans.push(Plan { shape, binding });
+        binding
     }
 }
 
@@ -169,10 +184,19 @@ impl<'a> Decoder<'a> {
                 fields: start..start + count,
                 admitted,
                 class: None,
-                plans: Vec::new(),
+                plans: SmallVec::new(),
             });
         }
         Ok(())
+    }
+
+    /// Whether objects of `class`, if it is one, become `shape` field by field, and may.
+    #[inline]
+    pub(super) fn is_in_order(&mut self, class: usize, shape: &'static Shape) -> bool {
+        let definitions = &mut self.definitions;
+        let admitted = |definition: &Definition<'_>| definition.admitted;
+        definitions.classes.get(class).is_some_and(admitted)
+            && definitions.binding(class, shape) == Binding::InOrder
     }
 
     /// The number of the class of the object that is next, whose first byte is `lead`. Its fields follow.

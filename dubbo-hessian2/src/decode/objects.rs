@@ -20,18 +20,14 @@ impl<'a> Decoder<'a> {
         let back = self.follow()?;
         let lead = self.lead()?;
         let mut read = |decoder: &mut Self, target: usize| {
-            field(decoder, target).map_err(|error| {
-                error
-                    .or_at(decoder.position())
-                    .in_field(shape.class, shape.fields[target])
-            })
+            field(decoder, target).map_err(|error| decoder.in_field(error, shape, target))
         };
         if let 0x60..=0x6f | b'O' = lead {
             let (index, class) = self.object_header(lead)?;
             self.admit(class)?;
-            let targets = self.definitions.targets(class, shape);
+            let binding = self.definitions.binding(class, shape);
             for position in 0..self.definitions.fields(class).len() {
-                match self.definitions.target(targets, position) {
+                match self.definitions.target(binding, position) {
                     Some(target) => read(self, target)?,
                     None => self.skip()?,
                 }
@@ -59,6 +55,42 @@ impl<'a> Decoder<'a> {
         }
         self.resume(back);
         Ok(())
+    }
+
+    /// Begins the object that is next if its fields are those of `shape` in the same order, as they are when both sides
+    /// have the same class: a field after the other can be read then, and [`end_in_order`](Self::end_in_order) follows.
+    /// [`read_struct`](Self::read_struct) reads all others. Gives the number of the object.
+    #[inline]
+    pub(crate) fn begin_in_order(
+        &mut self,
+        shape: &'static Shape,
+    ) -> Result<Option<usize>, DecodeError> {
+        let lead = self.lead()?;
+        if !matches!(lead, 0x60..=0x6f) || !self.is_in_order(usize::from(lead - 0x60), shape) {
+            return Ok(None);
+        }
+        let index = self.open()?;
+        self.position += 1;
+        Ok(Some(index))
+    }
+
+    /// Ends an object after its last field.
+    #[inline]
+    pub(crate) fn end_in_order(&mut self, index: usize) {
+        self.close(index);
+    }
+
+    /// Adds to an error where it was: in the field of `shape` at `position`.
+    #[cold]
+    pub(crate) fn in_field(
+        &self,
+        error: DecodeError,
+        shape: &'static Shape,
+        position: usize,
+    ) -> DecodeError {
+        error
+            .or_at(self.position())
+            .in_field(shape.class, shape.fields[position])
     }
 
     /// The name of an enum's constant: an object or a map with the field `name`, or a plain string.
@@ -90,7 +122,67 @@ impl<'a> Decoder<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Decoder;
+    use std::sync::Arc;
+
+    use crate::{CheckMode, ClassPolicy, DecodeOptions, Decoder, FromHessian, Hessian, from_slice};
+
+    #[derive(Debug, PartialEq, Hessian)]
+    #[hessian(class = "A")]
+    struct A {
+        x: i32,
+        #[hessian(default = "seven")]
+        y: i32,
+    }
+
+    fn seven() -> i32 {
+        7
+    }
+
+    /// An object of A with `x` and `y`, in this order and in the other.
+    fn in_both_orders(x: &[u8], y: &[u8]) -> [Vec<u8>; 2] {
+        [
+            [b"C\x01A\x92\x01x\x01y\x60".as_slice(), x, y].concat(),
+            [b"C\x01A\x92\x01y\x01x\x60".as_slice(), y, x].concat(),
+        ]
+    }
+
+    #[test]
+    fn fields_mean_the_same_in_any_order() {
+        for (x, y, expected) in [
+            (b"\x91", b"\x92", A { x: 1, y: 2 }),
+            (b"N", b"N", A { x: 0, y: 7 }),
+        ] {
+            for bytes in in_both_orders(x, y) {
+                assert_eq!(
+                    from_slice::<A>(&bytes).expect("reads"),
+                    expected,
+                    "{bytes:x?}"
+                );
+                // Again where a reference says so.
+                let twice = [b"\x7a".as_slice(), &bytes, b"\x51\x91"].concat();
+                let read = from_slice::<Vec<A>>(&twice).expect("reads");
+                assert_eq!(read[0], read[1]);
+            }
+        }
+        for (x, y, field) in [(b"T", b"\x92", "A.x"), (b"\x91", b"T", "A.y")] {
+            for bytes in in_both_orders(x, y) {
+                let error = from_slice::<A>(&bytes).expect_err("no number").to_string();
+                assert!(error.starts_with(field), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_class_is_refused_in_any_order() {
+        let options = DecodeOptions {
+            classes: Some(Arc::new(ClassPolicy::new(CheckMode::Strict))),
+            ..DecodeOptions::DEFAULT
+        };
+        for bytes in in_both_orders(b"\x91", b"\x92") {
+            let mut decoder = Decoder::with_options(&bytes, &options);
+            assert!(A::decode(&mut decoder).expect_err("refused").is_refused());
+        }
+    }
 
     #[test]
     fn a_constant_is_its_name() {

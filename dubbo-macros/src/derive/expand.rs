@@ -53,6 +53,7 @@ fn structure(class: &Class, body: &Struct, support: &Path) -> TokenStream {
     let shape = shape(class, body, support);
     let write = write(class, body, support);
     let read = read(class, body, support);
+    let decode = decode(class, body, support);
     code! {
         #[automatically_derived]
         impl #known_impl #support::Object for #ident #ty_generics #known_where {
@@ -100,7 +101,7 @@ fn structure(class: &Class, body: &Struct, support: &Path) -> TokenStream {
             fn decode(
                 decoder: &mut #hessian::Decoder<'_>,
             ) -> ::core::result::Result<Self, #hessian::DecodeError> {
-                #support::read(decoder)
+                #decode
             }
         }
     }
@@ -210,6 +211,48 @@ fn read(class: &Class, body: &Struct, support: &Path) -> TokenStream {
         };
         #object
         ::core::result::Result::Ok(Self { #(#values),* })
+    }
+}
+
+/// Reads an object as a whole: field by field where they come in their order, which is what a peer with the same class
+/// sends, and nothing needs to be looked up then.
+fn decode(class: &Class, body: &Struct, support: &Path) -> TokenStream {
+    if body.inherited.is_some() {
+        return code!(#support::read(decoder));
+    }
+    let hessian = &class.hessian;
+    let own = body.fields.iter().enumerate().map(|(index, field)| {
+        let Field { ident, ty, .. } = field;
+        let index = Literal::usize_unsuffixed(index);
+        let value = match &field.absent {
+            Absent::Null => quote_spanned! {at(ty)=>
+                #support::field::<#ty>(decoder, shape, #index)?
+            },
+            absent => {
+                let default = default(ty, absent);
+                quote_spanned! {at(ty)=>
+                    match #support::nullable_field_of::<#ty>(decoder, shape, #index)? {
+                        ::core::option::Option::Some(value) => value,
+                        ::core::option::Option::None => #default,
+                    }
+                }
+            }
+        };
+        code!(#ident: #value)
+    });
+    let skipped = body.skipped.iter().map(|(ident, ty, absent)| {
+        let value = default(ty, absent);
+        code!(#ident: #value)
+    });
+    let values = own.chain(skipped);
+    code! {
+        let shape: &'static #hessian::Shape = <Self as #support::Object>::SHAPE;
+        let ::core::option::Option::Some(object) = #support::begin(decoder, shape)? else {
+            return #support::read(decoder);
+        };
+        let value = Self { #(#values),* };
+        #support::end(decoder, object);
+        ::core::result::Result::Ok(value)
     }
 }
 
