@@ -251,7 +251,7 @@ pub(crate) enum FrameWriteError {
     #[error("{0}")]
     Body(#[source] CodecError),
     /// The body is over the limit.
-    #[error("a body of {len} bytes is over the limit of {limit} (parameter `payload`)")]
+    #[error("a body of {len} bytes is over the limit of {limit}")]
     TooLarge {
         /// Its length.
         len: usize,

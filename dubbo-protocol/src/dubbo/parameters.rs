@@ -63,6 +63,10 @@ const PAYLOAD: Key<i64> = Key {
 /// 8 MiB.
 pub(crate) const DEFAULT_PAYLOAD: usize = 8 << 20;
 
+/// What a caller can do about a body that is over its own limit.
+pub(crate) const RAISE_PAYLOAD: &str =
+    "to allow more, set `payload` in the `params` of the reference in `dubbo.consumer.references`";
+
 /// The length of a body is an `i32`.
 const LARGEST: usize = i32::MAX as usize;
 

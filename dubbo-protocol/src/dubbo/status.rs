@@ -31,8 +31,8 @@ pub(crate) const SERVER_THREADPOOL_EXHAUSTED_ERROR: u8 = 100;
 /// (`docs/spec/dubbo-protocol.md` §14.2).
 ///
 /// Java's own clusters try all of these elsewhere. Here a request that cannot be read or is for nothing that is there (40,
-/// 60), and an answer that is too large or cannot be read (25, 90), are never tried again: they would be so elsewhere. No
-/// provider begins with a call that it has no room for (100).
+/// 60), and an answer that is too large, or cannot be written or read (25, 50, 90), are never tried again: they would be so
+/// elsewhere, and a call with an answer has been done. No provider begins with a call that it has no room for (100).
 pub(crate) fn refusal(status: u8, text: Option<&str>) -> Status {
     let known = STATUSES.iter().find(|known| known.0 == status);
     let text = text.filter(|text| !text.trim().is_empty());
@@ -89,7 +89,7 @@ const STATUSES: [(u8, &str, Code, Begun); 11] = [
         Code::InvalidArgument,
         Begun::Maybe,
     ),
-    (BAD_RESPONSE, "BAD_RESPONSE", Code::Internal, Begun::Maybe),
+    (BAD_RESPONSE, "BAD_RESPONSE", Code::DataLoss, Begun::Maybe),
     (
         SERVICE_NOT_FOUND,
         "SERVICE_NOT_FOUND",
@@ -121,7 +121,7 @@ mod tests {
             (31, Code::DeadlineExceeded, Retry::Ambiguous),
             (35, Code::Unavailable, Retry::Ambiguous),
             (40, Code::InvalidArgument, Retry::Never),
-            (50, Code::Internal, Retry::Ambiguous),
+            (50, Code::DataLoss, Retry::Never),
             (60, Code::Unimplemented, Retry::Never),
             (70, Code::Internal, Retry::Ambiguous),
             (80, Code::Internal, Retry::Ambiguous),

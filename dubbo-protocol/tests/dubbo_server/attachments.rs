@@ -120,6 +120,53 @@ async fn an_answer_carries_headers_and_trailers_behind_the_protocol_version() {
     }
 }
 
+/// Passes on, in all ways that there are, what a provider behind it said of itself.
+fn relaying() -> Service {
+    const FOREIGN: [(&str, &str); 4] = [
+        ("closing", "true"),
+        ("Dubbo", "9"),
+        ("dubbo-go-graceful-shutdown-provider-counted", "true"),
+        ("k", "v"),
+    ];
+    let relay = async |call: Request<(i32,)>| {
+        let reply = call.context().reply();
+        let mut response = Response::new("here".to_owned());
+        let mut status = Status::business("no");
+        for (name, value) in FOREIGN {
+            match call.message().0 {
+                0 => reply.header(name, value).expect("in time"),
+                1 => reply.trailer(name, value),
+                2 => response = response.header(name, value),
+                3 => response = response.trailer(name, value),
+                _ => status.attachments_mut().insert(name, value),
+            }
+        }
+        if call.message().0 == 4 {
+            return Err(status);
+        }
+        Ok(response)
+    };
+    let method = MethodSpec::new("relay")
+        .parameters_as(["int"])
+        .returns("java.lang.String");
+    let descriptor = Arc::new(descriptor(GREETER, None, None, vec![method]));
+    Service::builder(descriptor, "Relaying")
+        .unary::<Args<(i32,)>, Ret<String>, _, _>(0, relay)
+        .build()
+}
+
+#[tokio::test]
+async fn only_the_server_that_leaves_says_closing() {
+    let provider = Provider::of(relaying()).await;
+    let mut connection = provider.connect().await;
+    let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
+    for way in 0..5 {
+        let answer = connection.ask(&Call::of("relay", "I", &[way.into()])).await;
+        let want = vec![text("dubbo", "2.0.2"), text("k", "v")];
+        assert_eq!(answer.attachments, Some(want), "{way}");
+    }
+}
+
 #[tokio::test]
 async fn only_callers_of_some_protocol_versions_are_sent_attachments() {
     let provider = Provider::of(generous()).await;

@@ -63,6 +63,16 @@ impl Response {
     }
 }
 
+/// Takes out what only the server at the other end of this connection may say: who passes an answer on is not closing
+/// because the one that it asked is. Whether that one was.
+pub(crate) fn take_own(attachments: &mut Attachments) -> bool {
+    let is_closing = attachments.get(CLOSING) == Some("true");
+    for name in OWN_ATTACHMENTS {
+        attachments.remove(name);
+    }
+    is_closing
+}
+
 /// Reads the body of an answer with another status than 20: a text, or null.
 pub(crate) fn read_text(body: &Bytes) -> Result<Option<String>, BodyError> {
     let text = string("the text of the error", &mut Decoder::new(body))?;
@@ -133,6 +143,16 @@ fn append(attachments: Option<&Attachments>, dst: &mut BytesMut) -> Result<(), C
     }
     Ok(())
 }
+
+/// By this a server says that it is about to stop (`docs/spec/dubbo-protocol.md` §21).
+pub(crate) const CLOSING: &str = "closing";
+
+/// What is of one connection: the version of the protocol, and what dubbo-go keeps for its own shutdown.
+const OWN_ATTACHMENTS: [&str; 3] = [
+    CLOSING,
+    "dubbo",
+    "dubbo-go-graceful-shutdown-provider-counted",
+];
 
 const EXCEPTION: u8 = 0;
 const VALUE: u8 = 1;

@@ -1,30 +1,68 @@
 //! What a response is to the caller (`docs/spec/dubbo-protocol.md` §5 and §14.2).
 
 use dubbo_core::{
-    attachments::Attachments,
     invocation::{Body, Reply, RpcResult},
     payload::{Codec, Payload},
     status::{Origin, Status},
 };
 
 use super::super::{
-    body::response::{Outcome, Response, read_text},
+    body::response::{Outcome, Response, read_text, take_own},
     frame::{Frame, HESSIAN2, Received},
+    parameters::RAISE_PAYLOAD,
     status::{self, OK},
 };
 use crate::{endpoint::Place, java::from_throwable};
 
-/// Reads a response to a call at `place`, whose body may have `limit` bytes.
-///
-/// # Errors
-///
-/// The handler threw, the provider refused the call, or the response is none.
-pub(super) fn read(received: Received, limit: usize, place: &Place) -> RpcResult {
+/// A response, as the caller sees it.
+pub(super) struct Answer {
+    pub(super) result: RpcResult,
+    /// The provider says that it is about to end.
+    pub(super) is_closing: bool,
+}
+
+impl Answer {
+    /// Reads a response to a call at `place`, whose body may have `limit` bytes.
+    ///
+    /// Where it cannot be read, the call has been done, and would end the same again: its error is of a code that is never
+    /// retried, 15 (`DATA_LOSS`), and 11 (`OUT_OF_RANGE`) where it is too large.
+    pub(super) fn read(received: Received, limit: usize, place: &Place) -> Self {
+        let mut response = match read(received, limit, place) {
+            Ok(response) => response,
+            Err(status) => {
+                let (result, is_closing) = (Err(status), false);
+                return Self { result, is_closing };
+            }
+        };
+        let is_closing = take_own(&mut response.attachments);
+        let result = match response.outcome {
+            Outcome::Value(value) => {
+                let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Hessian2, value)));
+                reply.trailers = response.attachments;
+                Ok(reply)
+            }
+            Outcome::Exception(thrown) => {
+                Err(from_throwable(thrown).with_attachments(response.attachments))
+            }
+        };
+        Self { result, is_closing }
+    }
+}
+
+/// The reply to a call that no response is expected to: Java's null.
+pub(super) fn nothing() -> Reply {
+    Reply::new(Body::Unary(Payload::encoded(
+        Codec::Hessian2,
+        bytes::Bytes::from_static(NULL),
+    )))
+}
+
+fn read(received: Received, limit: usize, place: &Place) -> Result<Response, Status> {
     let frame = match received {
         Received::Frame(frame) => frame,
         Received::Oversize(header) => {
             let text = format!(
-                "the response has {} bytes, more than the limit of {limit} (parameter `payload`)",
+                "the response has {} bytes, more than the limit of {limit}; {RAISE_PAYLOAD}",
                 header.len
             );
             // Like a provider that finds its result too large: it would be elsewhere, too.
@@ -42,37 +80,10 @@ pub(super) fn read(received: Received, limit: usize, place: &Place) -> RpcResult
             header.serialization
         ))));
     }
-    let response = Response::read(&frame.body).map_err(|error| {
+    Response::read(&frame.body).map_err(|error| {
         let text = format!("the response cannot be read: {error}");
         place.name(broken(text).with_source(error))
-    })?;
-    match response.outcome {
-        Outcome::Value(value) => {
-            let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Hessian2, value)));
-            reply.trailers = response.attachments;
-            Ok(reply)
-        }
-        Outcome::Exception(thrown) => {
-            Err(from_throwable(thrown).with_attachments(response.attachments))
-        }
-    }
-}
-
-/// The reply to a call that no response is expected to: Java's null.
-pub(super) fn nothing() -> Reply {
-    Reply::new(Body::Unary(Payload::encoded(
-        Codec::Hessian2,
-        bytes::Bytes::from_static(NULL),
-    )))
-}
-
-/// Whether the provider says that it is about to end.
-pub(super) fn says_closing(result: &RpcResult) -> bool {
-    let attachments: &Attachments = match result {
-        Ok(reply) => &reply.trailers,
-        Err(status) => status.attachments(),
-    };
-    attachments.get(CLOSING) == Some("true")
+    })
 }
 
 fn refusal(frame: &Frame) -> Status {
@@ -86,10 +97,9 @@ fn refusal(frame: &Frame) -> Status {
     }
 }
 
-/// A response that no provider should send.
+/// A response that no provider should send, or that goes beyond a limit of ours.
 fn broken(text: String) -> Status {
-    Status::internal(text).with_origin(Origin::Transport)
+    Status::data_loss(text).with_origin(Origin::Transport)
 }
 
-const CLOSING: &str = "closing";
 const NULL: &[u8] = b"N";

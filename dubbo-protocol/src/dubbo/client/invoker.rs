@@ -19,7 +19,7 @@ use dubbo_core::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    answer,
+    answer::{Answer, nothing},
     connection::{Connection, Tcp},
     life::Pause,
     request::{Outgoing, Terms},
@@ -159,14 +159,14 @@ impl DubboInvoker {
             .map_err(|_| Lost::NotSent)?;
         progress.note(SENT);
         match entry.await {
-            Ending::Answer(_) if call.one_way => Ok(Ok(answer::nothing())),
-            Ending::Written => Ok(Ok(answer::nothing())),
+            Ending::Answer(_) if call.one_way => Ok(Ok(nothing())),
+            Ending::Written => Ok(Ok(nothing())),
             Ending::Answer(received) => {
-                let result = answer::read(received, self.limit, place);
-                if answer::says_closing(&result) {
+                let answer = Answer::read(received, self.limit, place);
+                if answer.is_closing {
                     connection.pause_for(Pause::Closing);
                 }
-                Ok(result)
+                Ok(answer.result)
             }
             Ending::Lost if outbox.has_begun(start) => Err(Lost::Sent),
             Ending::Lost => Err(Lost::NotSent),

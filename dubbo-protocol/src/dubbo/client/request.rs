@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::super::{
     body::request,
     frame::{FrameWriteError, HEADER, Header},
+    parameters::RAISE_PAYLOAD,
 };
 
 /// What does not change from call to call.
@@ -72,7 +73,8 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// Nothing can be sent: an argument cannot be encoded (code 13), or the body is too large (8).
+    /// Nothing can be sent: an argument or attachment cannot be encoded (code 3), or the body is too large (11). It could
+    /// not be sent anywhere else either, so these are codes that are never retried.
     pub(super) fn write(&self, call: &Outgoing, id: i64) -> Result<BytesMut, Status> {
         let head = self.head(call);
         let timeout = call.until.map(|until| {
@@ -100,12 +102,13 @@ impl Terms {
             })
             .map_err(|error| {
                 match &error {
-                    FrameWriteError::Body(_) => Status::internal(error.to_string()),
-                    FrameWriteError::TooLarge { .. } => {
-                        Status::resource_exhausted(error.to_string())
+                    FrameWriteError::Body(_) => {
+                        Status::invalid_argument(format!("the request cannot be sent: {error}"))
                     }
+                    FrameWriteError::TooLarge { .. } => Status::out_of_range(format!(
+                        "the request cannot be sent: {error}; {RAISE_PAYLOAD}"
+                    )),
                 }
-                .not_processed()
                 .with_source(error)
             })?;
         Ok(frame)

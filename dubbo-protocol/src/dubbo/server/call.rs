@@ -30,7 +30,10 @@ use super::{
     routes::Route,
 };
 use crate::dubbo::{
-    body::request::{Request, takes_attachments},
+    body::{
+        request::{Request, takes_attachments},
+        response::{CLOSING, take_own},
+    },
     frame::{Frame, HESSIAN2},
     status::{
         BAD_REQUEST, BAD_RESPONSE, SERVER_THREADPOOL_EXHAUSTED_ERROR, SERVER_TIMEOUT, SERVICE_ERROR,
@@ -257,8 +260,10 @@ impl Work {
         };
         beside.extend(&self.reply.take_headers());
         beside.extend(&self.reply.take_trailers());
+        // Whatever they are of, this server has said none of it.
+        take_own(&mut beside);
         if closing {
-            beside.insert("closing", "true");
+            beside.insert(CLOSING, "true");
         }
         let beside = self.takes_attachments.then_some(&beside);
         answer(

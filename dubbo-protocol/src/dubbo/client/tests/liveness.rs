@@ -223,13 +223,17 @@ async fn a_read_only_peer_that_goes_is_replaced_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_says_closing_gets_no_new_calls() {
     // dubbo-go says it in results and in errors.
-    let result_closing = b"\x94\x02OKH\x07closing\x04trueZN".to_vec();
-    let error_closing = [
-        &b"\x93C\x13java.lang.Throwable\x91\x0ddetailMessage\x60\x04boom"[..],
-        b"H\x07closing\x04trueZN",
+    let result_closing = [
+        &b"\x94\x02OKH\x07closing\x04true\x01k\x01v\x05dubbo\x052.0.2"[..],
+        b"\x30\x2bdubbo-go-graceful-shutdown-provider-countedTZN",
     ]
     .concat();
-    let not_closing = b"\x94\x02OKH\x07closing\x05falseZN".to_vec();
+    let error_closing = [
+        &b"\x93C\x13java.lang.Throwable\x91\x0ddetailMessage\x60\x04boom"[..],
+        b"H\x01k\x01v\x07Closing\x04trueZN",
+    ]
+    .concat();
+    let not_closing = b"\x94\x02OKH\x07closing\x05false\x01k\x01vZN".to_vec();
     for (body, available) in [
         (result_closing, false),
         (error_closing, false),
@@ -241,8 +245,15 @@ async fn a_provider_that_says_closing_gets_no_new_calls() {
             let call = peer.call().await;
             peer.send(Frame::ok(call.id, &*body)).await;
         };
-        let _ = tokio::join!(hello(&invoker), served);
+        let (reply, ()) = tokio::join!(hello(&invoker), served);
         assert_eq!(invoker.is_available(), available, "{}", body.escape_ascii());
+        // Who asks us on behalf of others is not the one that is closing.
+        let beside = match &reply {
+            Ok(reply) => &reply.trailers,
+            Err(status) => status.attachments(),
+        };
+        let beside: Vec<_> = beside.iter().map(|(name, _)| name).collect();
+        assert_eq!(beside, ["k"], "{}", body.escape_ascii());
     }
 }
 

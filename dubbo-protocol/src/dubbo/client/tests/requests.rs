@@ -174,14 +174,18 @@ async fn what_cannot_be_sent_is_refused_before_anything_is() {
     for (call, code, retry, parts) in [
         (
             large,
-            Code::ResourceExhausted,
-            Retry::Safe,
-            &[place, "over the limit of 1000", "`payload`"][..],
+            Code::OutOfRange,
+            Retry::Never,
+            &[
+                place,
+                "over the limit of 1000",
+                "set `payload` in the `params` of the reference",
+            ][..],
         ),
         (
             json,
-            Code::Internal,
-            Retry::Safe,
+            Code::InvalidArgument,
+            Retry::Never,
             &[place, "json", "hessian2"],
         ),
         (
