@@ -374,7 +374,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-const RESERVED: [&str; 28] = [
+const RESERVED: [&str; 29] = [
     "accept-encoding",
     "connection",
     "content-encoding",
@@ -384,6 +384,7 @@ const RESERVED: [&str; 28] = [
     "grpc-accept-encoding",
     "grpc-encoding",
     "grpc-message",
+    "grpc-retry-pushback-ms",
     "grpc-status",
     "grpc-status-details-bin",
     "grpc-timeout",

@@ -176,6 +176,7 @@ struct Inner {
     code: Code,
     origin: Origin,
     not_processed: bool,
+    done: bool,
     message: Cow<'static, str>,
     details: Vec<Detail>,
     attachments: Attachments,
@@ -189,6 +190,7 @@ impl Status {
             code,
             origin: Origin::Framework,
             not_processed: false,
+            done: false,
             message: message.into(),
             details: Vec::new(),
             attachments: Attachments::new(),
@@ -251,12 +253,17 @@ impl Status {
         self.0.not_processed
     }
 
+    /// Whether it is known that a handler did the call, and only its answer did not arrive.
+    pub fn is_done(&self) -> bool {
+        self.0.done
+    }
+
     /// Whether another try can help.
     pub fn retry(&self) -> Retry {
         if self.0.not_processed {
             return Retry::Safe;
         }
-        if self.0.origin == Origin::Business {
+        if self.0.done || self.0.origin == Origin::Business {
             return Retry::Never;
         }
         match self.0.code {
@@ -281,6 +288,12 @@ impl Status {
     /// Says that no handler saw the call, so that trying again is safe.
     pub fn not_processed(mut self) -> Self {
         self.0.not_processed = true;
+        self
+    }
+
+    /// Says that a handler did the call and its answer cannot be had: another try would do it again, to the same end.
+    pub fn done(mut self) -> Self {
+        self.0.done = true;
         self
     }
 
@@ -380,6 +393,9 @@ impl fmt::Debug for Status {
         if self.0.not_processed {
             out.field("not_processed", &true);
         }
+        if self.0.done {
+            out.field("done", &true);
+        }
         if !self.0.details.is_empty() {
             out.field("details", &self.0.details);
         }
@@ -436,6 +452,7 @@ mod tests {
             Status::unavailable("x").not_processed().retry(),
             Retry::Safe
         );
+        assert_eq!(Status::internal("x").done().retry(), Retry::Never);
     }
 
     #[test]

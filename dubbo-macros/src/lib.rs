@@ -168,7 +168,7 @@ fn derive(input: DeriveInput, hessian: Path) -> TokenStream {
 /// | `name = "getUser"` | the name in Java, instead of the Rust name in camelCase; methods of one name take different types |
 /// | `types = ["java.lang.Object", "[I"]` | the Java types of the parameters as `Class.getName()` gives them, instead of those of the Rust types |
 /// | `returns = "java.lang.Object"` | the same for the result |
-/// | `oneway` | callers do not wait for an answer, so there is no value |
+/// | `oneway` | there is no value, and callers over `dubbo` do not wait for an answer; over Triple they wait for its end |
 /// | `idempotent` | repeating a call does no harm |
 #[proc_macro_attribute]
 pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,9 +1,9 @@
 //! How calls travel: Triple over HTTP/2, and calls within the process.
 
 mod dubbo;
+mod endpoint;
 #[doc(hidden)]
 pub mod fuzzing;
-mod endpoint;
 mod generated;
 mod injvm;
 pub mod java;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use super::{MethodRef, ServiceDescriptor};
+use super::{JavaSignature, MethodRef, ServiceDescriptor};
 
 impl ServiceDescriptor {
     /// Finds a method: by its exact name, else by its name with the first letter in the other case.
@@ -40,63 +40,128 @@ impl ServiceDescriptor {
         name: &str,
         types: Types<'_>,
     ) -> Result<MethodRef, NoMethod> {
-        let called = |exact: bool| -> Vec<usize> {
-            let methods = self.methods().iter().enumerate();
-            let same = methods.filter(|(_, method)| {
-                method.name == name || (!exact && same_but_first_letter(&method.name, name))
-            });
-            same.map(|(index, _)| index).collect()
-        };
-        let mut candidates = called(true);
-        if candidates.is_empty() {
-            candidates = called(false);
-        }
+        let candidates = self.called(name);
+        let found = |index: usize| MethodRef::new(Arc::clone(self), index);
         let no_method = |kind| NoMethod {
             service: self.interface().to_owned(),
             name: name.to_owned(),
             kind,
         };
+        let signatures = || {
+            let all = candidates.iter().map(|index| self.signature(*index));
+            all.map(|java| java.map_or_else(String::new, ToString::to_string))
+                .collect()
+        };
         if candidates.is_empty() {
             let known = self.method_names().into_iter().map(str::to_owned).collect();
             return Err(no_method(NoMethodKind::Name { known }));
         }
-        let found = |index: usize| MethodRef::new(Arc::clone(self), index);
-        let signature = |index: &usize| self.methods()[*index].java.as_deref();
-        let parameters = |index: &usize| signature(index).map_or(1, |java| java.parameters().len());
-        if let Types::Named(types) = types
-            && let Some(&index) = candidates.iter().find(|index| {
-                signature(index).is_some_and(|java| java.parameters().iter().eq(types.iter()))
-            })
-        {
-            return Ok(found(index));
+        let overloaded = candidates.len() > 1;
+        let fits = |index: &usize| {
+            let parameters = self
+                .signature(*index)
+                .map_or(&[][..], JavaSignature::parameters);
+            let count = self
+                .signature(*index)
+                .map_or(1, |java| java.parameters().len());
+            match types {
+                Types::Named(types) => {
+                    let same = || {
+                        types
+                            .iter()
+                            .zip(parameters)
+                            .all(|(a, b)| may_stand_for(a, b))
+                    };
+                    types.len() == count && (!overloaded || same())
+                }
+                Types::Count(wanted) => wanted == count,
+                Types::Unknown => true,
+            }
+        };
+        let exact = |index: &&usize| match types {
+            Types::Named(types) => self
+                .signature(**index)
+                .is_some_and(|java| java.parameters().iter().eq(types.iter())),
+            Types::Count(_) | Types::Unknown => false,
+        };
+        if let Some(index) = candidates.iter().find(exact) {
+            return Ok(found(*index));
         }
-        let signatures = || {
-            let all = candidates.iter();
-            all.map(|index| signature(index).map_or_else(String::new, ToString::to_string))
-                .collect()
-        };
-        let count = match types {
-            Types::Named(types) => Some(types.len()),
-            Types::Count(count) => Some(count),
-            Types::Unknown => None,
-        };
-        let fitting: Vec<usize> = candidates
-            .iter()
-            .copied()
-            .filter(|index| count.is_none_or(|count| parameters(index) == count))
-            .collect();
-        match fitting.as_slice() {
-            [one] => Ok(found(*one)),
-            [] => Err(no_method(NoMethodKind::Count {
-                got: count.unwrap_or_default(),
+        let mut fitting = candidates.iter().copied().filter(fits);
+        match (fitting.next(), fitting.next(), types) {
+            (Some(one), None, _) => Ok(found(one)),
+            (None, _, Types::Count(got)) => Err(no_method(NoMethodKind::Count {
+                got,
                 signatures: signatures(),
             })),
-            _ => Err(no_method(NoMethodKind::Overloaded {
+            (None, _, Types::Named(types)) if !overloaded => Err(no_method(NoMethodKind::Count {
+                got: types.len(),
+                signatures: signatures(),
+            })),
+            (_, _, types) => Err(no_method(NoMethodKind::Overloaded {
+                named: match types {
+                    Types::Named(types) => Some(types.join(", ")),
+                    Types::Count(_) | Types::Unknown => None,
+                },
                 signatures: signatures(),
             })),
         }
     }
+
+    /// The positions of the methods called `name`, or so but for the case of the first letter.
+    fn called(&self, name: &str) -> Vec<usize> {
+        let positions = |same: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            let methods = self.methods().iter().enumerate();
+            let same = methods.filter(|(_, method)| same(&method.name));
+            same.map(|(index, _)| index).collect()
+        };
+        let exact = positions(&|other| other == name);
+        if exact.is_empty() {
+            positions(&|other| same_but_first_letter(other, name))
+        } else {
+            exact
+        }
+    }
+
+    fn signature(&self, index: usize) -> Option<&JavaSignature> {
+        self.methods()[index].java.as_deref()
+    }
 }
+
+/// Whether a caller that derives types from its values may call a parameter `declared` by the type `given`: dubbo-go
+/// names wrappers, arrays and lists as its values are, has `V` for null, and nothing or `Object` for what it does not know.
+fn may_stand_for(given: &str, declared: &str) -> bool {
+    let unboxed = |name: &str| {
+        let boxed = BOXED.iter().find(|(boxed, _)| *boxed == name);
+        boxed.map_or_else(|| name.to_owned(), |(_, primitive)| (*primitive).to_owned())
+    };
+    let many = |name: &str| name.starts_with('[') || COLLECTIONS.contains(&name);
+    given == declared
+        || UNKNOWN.contains(&given)
+        || declared == "java.lang.Object"
+        || unboxed(given) == unboxed(declared)
+        || (many(given) && many(declared))
+}
+
+const UNKNOWN: [&str; 4] = ["", "V", "java.lang.Object", "void"];
+
+const COLLECTIONS: [&str; 4] = [
+    "java.util.Collection",
+    "java.util.List",
+    "java.util.Set",
+    "java.lang.Iterable",
+];
+
+const BOXED: [(&str, &str); 8] = [
+    ("java.lang.Boolean", "boolean"),
+    ("java.lang.Byte", "byte"),
+    ("java.lang.Character", "char"),
+    ("java.lang.Double", "double"),
+    ("java.lang.Float", "float"),
+    ("java.lang.Integer", "int"),
+    ("java.lang.Long", "long"),
+    ("java.lang.Short", "short"),
+];
 
 /// What a caller says about the parameters of the method that it means.
 #[derive(Debug, Clone, Copy)]
@@ -119,14 +184,27 @@ pub struct NoMethod {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum NoMethodKind {
-    Name { known: Vec<String> },
-    Count { got: usize, signatures: Vec<String> },
-    Overloaded { signatures: Vec<String> },
+    Name {
+        known: Vec<String>,
+    },
+    Count {
+        got: usize,
+        signatures: Vec<String>,
+    },
+    Overloaded {
+        named: Option<String>,
+        signatures: Vec<String>,
+    },
 }
 
 impl fmt::Display for NoMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { service, name, .. } = self;
+        let list = |signatures: &[String]| {
+            let all = signatures.iter();
+            let all: Vec<_> = all.map(|types| format!("{name}({types})")).collect();
+            all.join(", ")
+        };
         match &self.kind {
             NoMethodKind::Name { known } => write!(
                 f,
@@ -136,20 +214,23 @@ impl fmt::Display for NoMethod {
             NoMethodKind::Count { got, signatures } => write!(
                 f,
                 "`{service}` has no method `{name}` with {got} parameters; there is {}",
-                signatures
-                    .iter()
-                    .map(|parameters| format!("{name}({parameters})"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                list(signatures)
             ),
-            NoMethodKind::Overloaded { signatures } => write!(
+            NoMethodKind::Overloaded {
+                named: Some(types),
+                signatures,
+            } => write!(
                 f,
-                "`{service}` has several methods `{name}`, and the parameter types that came are those of none: {}",
-                signatures
-                    .iter()
-                    .map(|parameters| format!("{name}({parameters})"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                "`{service}` has several methods `{name}`, and none for the parameter types ({types}): {}",
+                list(signatures)
+            ),
+            NoMethodKind::Overloaded {
+                named: None,
+                signatures,
+            } => write!(
+                f,
+                "`{service}` has several methods `{name}`; name the types of the parameters: {}",
+                list(signatures)
             ),
         }
     }
@@ -239,16 +320,32 @@ mod tests {
                 .map(|method| method.index())
                 .map_err(|error| error.to_string())
         };
-        assert_eq!(named("overload", &["int"]), Ok(2));
-        assert_eq!(named("overload", &["java.lang.String", "long"]), Ok(3));
-        assert_eq!(named("getUser", &["V"]), Ok(0), "Go knows no Java types");
-        assert_eq!(named("GetUser", &["java.lang.String"]), Ok(0));
+        for (name, types, want) in [
+            ("overload", &["int"][..], 2),
+            ("overload", &["java.lang.Integer"], 2),
+            ("overload", &["java.lang.String", "V"], 3),
+            ("overload", &["java.lang.Object", "int"], 3),
+            // Go knows no Java types.
+            ("getUser", &["V"], 0),
+            ("getUser", &["long"], 0),
+            ("GetUser", &["java.lang.String"], 0),
+            ("sum", &["java.util.List", "java.util.List", "long"], 4),
+        ] {
+            assert_eq!(named(name, types), Ok(want), "{name}{types:?}");
+        }
         for (name, types, part) in [
             (
                 "overload",
                 &["long"][..],
-                "overload(java.lang.String), overload(int)",
+                "none for the parameter types (long): overload(java.lang.String), overload(int)",
             ),
+            (
+                "overload",
+                &["java.lang.String", "long"],
+                "(java.lang.String, long)",
+            ),
+            ("overload", &["V"], "none for the parameter types (V)"),
+            ("overload", &[], "none for the parameter types ()"),
             ("getUser", &[], "no method `getUser` with 0 parameters"),
             ("nope", &[], "there are getUser, overload, sum"),
         ] {
@@ -258,6 +355,10 @@ mod tests {
         let counted = |count| service.find_overload("overload", count).map(|m| m.index());
         assert_eq!(counted(Types::Count(2)), Ok(3));
         assert!(counted(Types::Count(1)).is_err());
-        assert!(counted(Types::Unknown).is_err());
+        let error = counted(Types::Unknown).expect_err("several").to_string();
+        assert!(
+            error.contains("name the types of the parameters: overload("),
+            "{error}"
+        );
     }
 }

@@ -113,6 +113,13 @@ impl Paths {
             }
             (None, _) => None,
         };
+        let requests = match &method.requests {
+            Requests::Stream(_, item) => {
+                let name = name_of(item);
+                Some(code!(.requests(#name)))
+            }
+            Requests::Values(_) => None,
+        };
         let returns = method.returns.as_ref().map(|name| code!(#name));
         let returns = returns.unwrap_or_else(|| name_of(method.answer.message()));
         let name = &method.name;
@@ -122,6 +129,7 @@ impl Paths {
         code! {
             #java::MethodSpec::new(#name)
                 #parameters
+                #requests
                 .returns(#returns)
                 .kind(#core::CallKind::#kind)
                 #oneway
@@ -147,14 +155,14 @@ impl Paths {
             }
 
             #[allow(dead_code, unreachable_pub)]
-            impl<T: #interface> #server<T> {
+            impl<__Handler: #interface> #server<__Handler> {
                 /// Serves with `handler`.
-                pub fn new(handler: T) -> Self {
+                pub fn new(handler: __Handler) -> Self {
                     Self::from_arc(::std::sync::Arc::new(handler))
                 }
 
                 /// Serves with a handler that others hold too.
-                pub fn from_arc(handler: ::std::sync::Arc<T>) -> Self {
+                pub fn from_arc(handler: ::std::sync::Arc<__Handler>) -> Self {
                     Self { handler }
                 }
             }
@@ -171,7 +179,7 @@ impl Paths {
                 }
             }
 
-            // The methods' types are named in here, so the parameter has a name that none of them has.
+            // The trait and the methods' types are named in here, so the parameter has a name that none of them has.
             impl<__Handler: #interface> ::core::convert::From<#server<__Handler>> for #core::Service {
                 #[allow(deprecated, unused_variables)]
                 fn from(server: #server<__Handler>) -> Self {

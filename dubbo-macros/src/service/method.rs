@@ -176,7 +176,7 @@ fn parameters(sig: &Signature) -> syn::Result<(bool, Requests)> {
                 mistakes.tell(ty.span(), text);
             }
         } else if let Some(ident) = mistakes.take(parameter_name(&typed.pat)) {
-            mistakes.take(owned(ty));
+            mistakes.take(value(ty));
             values.push((ident, ty.clone()));
         }
     }
@@ -212,6 +212,17 @@ fn parameter_name(pattern: &Pat) -> syn::Result<Ident> {
     }
     let text = "a parameter has a plain name here; implementations may have a pattern";
     Err(Error::new(pattern.span(), text))
+}
+
+/// A parameter has a value.
+fn value(ty: &Type) -> syn::Result<()> {
+    match ty {
+        Type::Tuple(tuple) if tuple.elems.is_empty() => {
+            let text = "`()` is what a method without a result gives; a parameter has a value";
+            Err(Error::new(ty.span(), text))
+        }
+        _ => owned(ty),
+    }
 }
 
 /// Values come from the wire and go there: there is nothing to borrow from.

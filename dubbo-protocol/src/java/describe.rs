@@ -13,6 +13,7 @@ pub struct MethodSpec {
     name: Cow<'static, str>,
     kind: CallKind,
     parameters: Option<Vec<Cow<'static, str>>>,
+    requests: Option<Cow<'static, str>>,
     returns: Option<Cow<'static, str>>,
     one_way: bool,
     idempotent: bool,
@@ -25,6 +26,7 @@ impl MethodSpec {
             name: name.into(),
             kind: CallKind::Unary,
             parameters: None,
+            requests: None,
             returns: None,
             one_way: false,
             idempotent: false,
@@ -42,6 +44,12 @@ impl MethodSpec {
     /// as in Java's source, `int[]` and `java.lang.String[]`.
     pub fn parameters_as(self, names: impl IntoIterator<Item = &'static str>) -> Self {
         self.parameters(names.into_iter().map(class_name))
+    }
+
+    /// The type of the items of a stream of requests.
+    pub fn requests(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.requests = Some(name.into());
+        self
     }
 
     /// The type of its result; for a stream, of the items.
@@ -85,6 +93,7 @@ impl MethodSpec {
         };
         let returns = self.returns.unwrap_or(Cow::Borrowed("void"));
         MethodDescriptor {
+            input: self.requests.unwrap_or_default(),
             idempotent: self.idempotent,
             one_way: self.one_way,
             ..MethodDescriptor::java(self.name, self.kind, parameters, returns)

@@ -110,7 +110,8 @@ impl JavaService {
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Response<R>, Status>> + Send + 'static,
     {
-        let method = method.into().typed::<(), R>(CallKind::ClientStream);
+        let method = method.into().requests(T::java_name());
+        let method = method.typed::<(), R>(CallKind::ClientStream);
         self.add(method, |builder, index| {
             builder.client_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
         })
@@ -125,7 +126,8 @@ impl JavaService {
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Response<Streaming<R>>, Status>> + Send + 'static,
     {
-        let method = method.into().typed::<(), R>(CallKind::BidiStream);
+        let method = method.into().requests(T::java_name());
+        let method = method.typed::<(), R>(CallKind::BidiStream);
         self.add(method, |builder, index| {
             builder.bidi_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
         })

@@ -4,7 +4,7 @@
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     payload::{Codec, CodecError, Payload},
-    service::{CallKind, JavaSignature, MethodRef, Types},
+    service::{MethodRef, Types},
     status::{Origin, Status},
 };
 
@@ -54,16 +54,18 @@ impl Form {
             Self::Plain(codec) => payload.encode(*codec, out),
             Self::Arguments(method) => {
                 let values = payload.encode_values(Codec::Hessian2)?;
-                let signature = method.descriptor().java.as_deref();
-                let types = signature.into_iter().flat_map(JavaSignature::parameters);
-                // In Java a stream of results is a parameter.
-                let observer = (method.kind() == CallKind::ServerStream).then_some(STREAM_OBSERVER);
-                wrapper::write(
-                    Dialect::Java.serialize_type(),
-                    values.iter().map(|value| &value[..]),
-                    types.map(|name| &**name).chain(observer),
-                    out,
-                );
+                let values = values.iter().map(|value| &value[..]);
+                let serialize_type = Dialect::Java.serialize_type();
+                let descriptor = method.descriptor();
+                if method.kind().streams_requests() {
+                    wrapper::write(serialize_type, values, [&*descriptor.input], out);
+                } else {
+                    let parameters = descriptor.java.iter().flat_map(|java| java.parameters());
+                    // In Java a stream of results is a parameter.
+                    let observer = method.kind().streams_responses().then_some(STREAM_OBSERVER);
+                    let types = parameters.map(|name| &**name).chain(observer);
+                    wrapper::write(serialize_type, values, types, out);
+                }
                 Ok(())
             }
             Self::Results(method, dialect) => {
@@ -198,6 +200,7 @@ pub(crate) fn read_result(method: &MethodRef, message: Bytes) -> Result<Bytes, S
         Status::internal(text)
             .with_origin(Origin::Transport)
             .with_source(status)
+            .done()
     };
     let mut wrapper = read_wrapper(method, message).map_err(broken)?;
     Dialect::of(method, &wrapper).map_err(broken)?;
@@ -254,7 +257,7 @@ mod tests {
     use std::sync::Arc;
 
     use dubbo_core::{
-        service::{MethodDescriptor, ServiceDescriptor},
+        service::{CallKind, MethodDescriptor, ServiceDescriptor},
         status::Code,
     };
 

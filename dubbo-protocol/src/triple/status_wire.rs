@@ -16,7 +16,8 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode, utf8_percent_encode};
 use prost::Message as _;
 
 use super::headers::{
-    GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind, TRI_EXCEPTION_CODE,
+    GRPC_MESSAGE, GRPC_RETRY_PUSHBACK, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind,
+    TRI_EXCEPTION_CODE,
 };
 
 /// Adds `outcome` to `headers`, in a form that `peer` understands.
@@ -41,6 +42,9 @@ pub(crate) fn write_status(outcome: Result<(), &Status>, peer: PeerKind, headers
     }
     if let Some(details) = details(status, code, message, peer) {
         headers.insert(GRPC_STATUS_DETAILS, details);
+    }
+    if status.is_done() {
+        headers.insert(GRPC_RETRY_PUSHBACK, NEVER);
     }
 }
 
@@ -80,9 +84,13 @@ pub(crate) fn read_status(headers: &HeaderMap) -> Option<Result<(), Status>> {
     } else {
         Origin::Remote
     };
-    Some(Err(Status::new(code, message)
+    let status = Status::new(code, message)
         .with_origin(origin)
-        .with_details(details)))
+        .with_details(details);
+    let never = headers
+        .get(GRPC_RETRY_PUSHBACK)
+        .is_some_and(|value| value.as_bytes().starts_with(b"-"));
+    Some(Err(if never { status.done() } else { status }))
 }
 
 /// Whether response headers say that the application failed the call, as Dubbo Java does beside code 2.
@@ -192,6 +200,9 @@ fn decode_message(value: &HeaderValue) -> String {
         .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
 }
 
+/// As every gRPC client reads it (gRFC A6).
+const NEVER: HeaderValue = HeaderValue::from_static("-1");
+
 /// `google.rpc.Status`.
 #[derive(Clone, PartialEq, prost::Message)]
 struct RpcStatus {
@@ -282,6 +293,23 @@ mod tests {
         read_status(&headers)
             .expect("has a status")
             .expect_err("an error")
+    }
+
+    #[test]
+    fn a_call_that_was_done_says_so() {
+        let done = Status::internal("its answer cannot be written").done();
+        let mut headers = HeaderMap::new();
+        write_status(Err(&done), PeerKind::Other, &mut headers);
+        assert_eq!(headers[GRPC_RETRY_PUSHBACK], "-1");
+        let read = read_status(&headers)
+            .expect("a status")
+            .expect_err("an error");
+        assert!(read.is_done());
+        headers.insert(GRPC_RETRY_PUSHBACK, HeaderValue::from_static("100"));
+        let read = read_status(&headers)
+            .expect("a status")
+            .expect_err("an error");
+        assert!(!read.is_done());
     }
 
     #[test]

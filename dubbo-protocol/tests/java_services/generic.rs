@@ -225,7 +225,7 @@ async fn the_method_is_chosen_by_types_and_without_them_by_count() {
                 None,
                 text(),
                 Code::Unimplemented,
-                "the call names no parameter types",
+                "name the types of the parameters",
             ),
             ("overload", None, text(), Code::Unimplemented, all),
             (

@@ -149,6 +149,12 @@ fn provider_url(
     )
     .with_port(protocol.port_or_default())
     .with_path(descriptor.interface())
+    .with_params(
+        protocol
+            .params
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.as_str())),
+    )
     .with_params(service.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
     .with_params(application_params(application))
     .with_params([

@@ -148,7 +148,7 @@ impl Instance {
         });
         if !starts {
             return Err(Error::State(
-                "the instance has been started already, or was shut down",
+                "the instance has been started already, or its start failed, or it was shut down",
             ));
         }
         // First of all: whoever is told that a program has started may tell it to stop.

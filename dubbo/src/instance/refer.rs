@@ -390,7 +390,7 @@ impl NodeMaker {
 }
 
 const NO_MORE_CLIENTS: Error =
-    Error::State("the instance is shutting down; it makes no more clients");
+    Error::State("the instance makes no more clients: its start failed, or it was shut down");
 
 /// The addresses that a reference names itself. `injvm` needs none: its providers are in this instance.
 fn direct_urls(config: &ReferenceConfig, protocol: &str) -> Option<Vec<String>> {

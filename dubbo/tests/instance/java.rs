@@ -323,3 +323,26 @@ async fn two_protocols_share_a_port() {
         assert_eq!(found.expect("found").into_message(), ada());
     }
 }
+
+#[tokio::test]
+async fn what_holds_for_a_port_is_set_at_its_protocol() {
+    let yaml = "
+dubbo:
+  protocols:
+    d: {name: dubbo, ip: 127.0.0.1, port: 0, params: {payload: 300, heartbeat.timeout: 5s, heartbeat: 1s}}
+";
+    let provider = provide(yaml, Users).await;
+    let [url] = urls(&provider).try_into().expect("one");
+    let users = client(&url, "").await;
+    users.get_user("ada".to_owned()).await.expect("it fits");
+    let long = users.get_user("x".repeat(300)).await;
+    let status = long.expect_err("over the limit");
+    assert!(status.message().contains("300"), "{status}");
+
+    let own = "provider: {services: {Users: {params: {payload: 3000}}}}";
+    let provider = provide(&format!("{yaml}  {own}\n"), Users).await;
+    let [url] = urls(&provider).try_into().expect("one");
+    let users = client(&url, "").await;
+    let status = users.get_user("x".repeat(300)).await.expect_err("nobody");
+    assert!(who_is_missing(&status).is_some(), "{status}");
+}

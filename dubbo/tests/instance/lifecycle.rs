@@ -37,7 +37,7 @@ async fn an_instance_starts_once() {
         .expect("valid");
     let (one, two) = tokio::join!(instance.start(), instance.start());
     one.expect("starts");
-    let want = "the instance has been started already, or was shut down";
+    let want = "the instance has been started already, or its start failed, or it was shut down";
     assert_eq!(state(two), want);
     instance.shutdown(Duration::ZERO).await;
     assert_eq!(state(instance.start().await), want);
@@ -115,7 +115,7 @@ async fn a_client_can_be_had_before_the_start_and_not_after_the_end() {
     let refused = instance.refer::<GreeterClient>().await.map(drop);
     assert_eq!(
         state(refused),
-        "the instance is shutting down; it makes no more clients"
+        "the instance makes no more clients: its start failed, or it was shut down"
     );
     let status = greet(&greeter, "").await.expect_err("ended");
     assert_eq!(status.code(), Code::Unavailable);

@@ -68,7 +68,7 @@ async fn registries_ports_plugins_and_settings_are_each_ones_own() {
         .expect_err("ended");
     assert_eq!(
         error.to_string(),
-        "the instance is shutting down; it makes no more clients"
+        "the instance makes no more clients: its start failed, or it was shut down"
     );
 }
 

@@ -103,14 +103,8 @@ fn find(
         }
         None => service.find_overload(name, Types::Count(arguments)),
     };
-    let method = found.map_err(|error| {
-        let untyped = if types.is_none() {
-            "; the call names no parameter types"
-        } else {
-            ""
-        };
-        Status::unimplemented(format!("{error}{untyped}")).with_source(error)
-    })?;
+    let method =
+        found.map_err(|error| Status::unimplemented(error.to_string()).with_source(error))?;
     if method.kind() != CallKind::Unary {
         let text = format!("{method:?} is a stream, and generic calls have one message each way");
         return Err(Status::unimplemented(text));

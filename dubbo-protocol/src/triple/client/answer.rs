@@ -124,7 +124,8 @@ impl Incoming {
             match self.decoder.next() {
                 Ok(Some(message)) => return Poll::Ready(Event::Message(message)),
                 Ok(None) => {}
-                Err(status) => return Poll::Ready(Event::End(Err(peers_fault(status)))),
+                // A message has come, so the call was done.
+                Err(status) => return Poll::Ready(Event::End(Err(peers_fault(status).done()))),
             }
             if self.no_more_data {
                 return self.poll_trailers(cx).map(Event::End);

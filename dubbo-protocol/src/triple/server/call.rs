@@ -131,7 +131,8 @@ impl Call {
 
     async fn run(&mut self) -> Response<ReplyBody> {
         let answered = match self.invoke().await {
-            Ok(reply) => self.answer.with(reply),
+            // What goes wrong from here on would go wrong again, after the handler had done its work again.
+            Ok(reply) => self.answer.with(reply).map_err(Status::done),
             Err(status) => Err(status),
         };
         answered.unwrap_or_else(|status| {
@@ -155,7 +156,8 @@ impl Call {
         let body = match (streamed, &mut self.messages) {
             (Some(messages), _) => Body::Stream(PayloadStream::new(messages)),
             (None, Some(messages)) => {
-                let message = self.answer.in_time(&mut late, messages.only()).await?;
+                let message = self.answer.in_time(&mut late, messages.only()).await;
+                let message = message.map_err(|status| self.answer.of_method(status))?;
                 Body::Unary(self.answer.request(message)?)
             }
             (None, None) => return Err(Status::internal("the request was read already")),
@@ -213,6 +215,15 @@ struct Answer {
 }
 
 impl Answer {
+    /// Says which call met a limit: many have one in common.
+    fn of_method(&self, status: Status) -> Status {
+        if status.code() == Code::ResourceExhausted {
+            status.context(format_args!("the request of {:?}", self.method))
+        } else {
+            status
+        }
+    }
+
     /// The one request in `message`. It may be for another method of the same name, and say how to answer.
     fn request(&mut self, message: Bytes) -> Result<Payload, Status> {
         if !is_wrapped(&self.method) {

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::Section;
 
@@ -15,6 +15,9 @@ settings! {
         /// `port`: the port to listen on. 0 is any free one; YAML may say so with `-1` or `""` too. By default 50051, and
         /// 20880 for the protocol `dubbo`.
         port: Option<u16>,
+        /// `params`: further URL parameters of every service on it, such as `payload` and `heartbeat` of the protocol
+        /// `dubbo`. A service's own `params` win over them.
+        params[param]: BTreeMap<String, String>,
         /// `triple`: the settings of the protocol `tri`.
         triple: TripleConfig,
     }
@@ -43,7 +46,6 @@ impl ProtocolConfig {
     }
 
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported("params");
         let mut triple = s.section("triple", TripleConfig::read);
         s.deprecated(
             "max-server-send-msg-size",
@@ -69,6 +71,7 @@ impl ProtocolConfig {
                     port => port.parse().ok(),
                 },
             ),
+            params: s.texts("params"),
             triple,
         }
     }
