@@ -74,6 +74,10 @@ pub(crate) fn direct_url(extensions: &Extensions, text: &str) -> Result<Url, Vec
         return Err(vec![Fault::new(ProblemKind::Unsupported, message)]);
     }
     let mut faults = Vec::new();
+    if text.contains(',') && text.matches("://").count() > 1 {
+        let message = format!("`{text}` is one address; several are separated by `;`");
+        return Err(vec![Fault::new(ProblemKind::Type, message)]);
+    }
     if !protocol.is_empty() {
         faults.extend(plugin::<dyn Protocol>(extensions, protocol).err());
     }

@@ -412,21 +412,31 @@ fn complete(url: &Url, protocol: &str) -> Url {
     }
 }
 
-/// What to say about the first of `names` that is no method, if there is one. Options for a method that does not exist
+/// What to say about those of `names` that are no methods, if there are any. Options for a method that does not exist
 /// would have no effect.
 pub(super) fn unknown_method<'n>(
     names: impl IntoIterator<Item = &'n String>,
     descriptor: &ServiceDescriptor,
 ) -> Option<String> {
-    let methods = || descriptor.methods().iter().map(|method| &*method.name);
-    let unknown = names
-        .into_iter()
-        .find(|name| !methods().any(|method| method == name.as_str()))?;
-    let known: Vec<&str> = methods().collect();
+    let known = descriptor.method_names();
+    let names = names.into_iter().map(String::as_str);
+    let unknown: Vec<&str> = names.filter(|name| !known.contains(name)).collect();
+    let first = unknown.first()?;
+    if known.is_empty() {
+        return Some(format!(
+            "`methods` has options of `{}`, and a client for generic calls has the same for all methods: set them on each \
+             call, or refer with another entry of `references`",
+            unknown.join("`, `")
+        ));
+    }
+    let meant = nearest(first, known.iter().copied());
+    let meant = meant.map(|meant| format!(" (did you mean `{meant}`?)"));
     Some(format!(
-        "`methods` names `{unknown}`, but {} has only {}",
+        "`methods` names `{}`, but {} has only {}{}",
+        unknown.join("`, `"),
         descriptor.interface(),
-        known.join(", ")
+        known.join(", "),
+        meant.unwrap_or_default()
     ))
 }
 

@@ -302,6 +302,45 @@ async fn a_generic_reference_needs_an_interface() {
 }
 
 #[tokio::test]
+async fn options_of_single_methods_are_no_good_for_generic_calls() {
+    let yaml = "dubbo: {consumer: {references: {users: {interface: x.Y, url: 'tri://127.0.0.1:1', methods: [{name: find}]}}}}";
+    let instance = load(yaml).build().expect("valid");
+    let error = instance
+        .generic_as("users")
+        .await
+        .expect_err("refused")
+        .to_string();
+    assert!(
+        error.contains("has options of `find`") && error.contains("on each call"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn methods_that_do_not_exist_are_told_together() {
+    let yaml = "dubbo: {consumer: {references: {UserServiceClient: {url: 'tri://127.0.0.1:1', methods: [{name: get_user}, {name: find}]}}}}";
+    let instance = load(yaml).build().expect("valid");
+    let error = instance
+        .refer::<UserServiceClient>()
+        .await
+        .expect_err("refused")
+        .to_string();
+    assert!(
+        error.contains("`find`, `get_user`")
+            && error.contains("has only getUser, getUsers, rename"),
+        "{error}"
+    );
+}
+
+#[test]
+fn several_addresses_are_not_separated_by_commas() {
+    let yaml =
+        "dubbo: {consumer: {references: {users: {url: 'tri://127.0.0.1:1,tri://127.0.0.1:2'}}}}";
+    let error = load(yaml).build().expect_err("refused").to_string();
+    assert!(error.contains("separated by `;`"), "{error}");
+}
+
+#[tokio::test]
 async fn two_protocols_share_a_port() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("bound").port();
