@@ -380,7 +380,11 @@ by_code! {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.code, self.0.message)
+        match self.0.code {
+            // It has no name of its own on the wire.
+            Code::Business => write!(f, "business: {}", self.0.message),
+            code => write!(f, "{code}: {}", self.0.message),
+        }
     }
 }
 
@@ -432,6 +436,17 @@ mod tests {
         }
         assert_eq!(Code::Business.to_string(), "code_17");
         assert_eq!(Code::Other(99).to_string(), "code_99");
+    }
+
+    #[test]
+    fn a_status_begins_with_a_word_for_its_code() {
+        for (status, want) in [
+            (Status::not_found("no user 7"), "not_found: no user 7"),
+            (Status::business("no user 7"), "business: no user 7"),
+            (Status::new(Code::Other(99), "x"), "code_99: x"),
+        ] {
+            assert_eq!(status.to_string(), want);
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn errors_shows_codes_details_and_what_is_retried() {
     for line in [
         "\"\": invalid_argument: a name is needed",
         "detail: GreetRequest { name: \"\" }",
-        "\"rude\": code_17: we do not greet the rude",
+        "\"rude\": business: we do not greet the rude",
         "\"Nemo\": not_found: nobody is called Nemo",
         "2 of 2 attempts failed",
     ] {
@@ -136,7 +136,7 @@ fn non_idl_shows_beans_lists_and_exceptions() {
         "User { id: \"ada\", name: \"Ada\", age: 36, level: Admin, friend: None }",
         "2 users",
         "Ada is now Countess",
-        "code_17: com.example.NoSuchUserException: no user nobody",
+        "business: com.example.NoSuchUserException: no user nobody",
         "missing: Some(\"nobody\")",
     ] {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
