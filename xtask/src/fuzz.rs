@@ -12,13 +12,14 @@ pub(crate) fn run(args: &[String]) -> Result<String, Failure> {
     let options = Options::parse(args)?;
     install()?;
     let watch = Stopwatch::start();
-    let mut table = String::new();
+    let mut table = Vec::new();
     for target in &options.targets {
         let runs = fuzz(target, options.seconds)?;
-        table.push_str(&format!("{target:<28} {runs:>14} inputs\n"));
+        table.push(format!("{target:<28} {runs:>14} inputs\n"));
     }
     Ok(format!(
-        "\n{table}{} targets for {} s each, nothing found; took {:.0} s",
+        "\n{}{} targets for {} s each, nothing found; took {:.0} s",
+        table.concat(),
         options.targets.len(),
         options.seconds,
         watch.elapsed().as_secs_f64()

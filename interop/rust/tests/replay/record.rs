@@ -84,7 +84,7 @@ impl Recording {
         let records: Vec<Value> = text
             .lines()
             .filter(|line| {
-                let record: Kind = serde_json::from_str(line).expect(self.name);
+                let record: Kind<'_> = serde_json::from_str(line).expect(self.name);
                 record.kind == kind
             })
             .map(|line| serde_json::from_str(line).expect(self.name))
