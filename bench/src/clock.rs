@@ -1,20 +1,20 @@
 //! The time that is measured.
 
-use std::time::Duration;
+#![expect(
+    clippy::disallowed_types,
+    reason = "it is the time of the world; there is no runtime whose clock could be paused"
+)]
+
+use std::time::{Duration, Instant};
 
 /// Runs since the start of a round.
 #[derive(Debug, Clone, Copy)]
-#[expect(
-    clippy::disallowed_types,
-    reason = "nothing here is tested in paused time"
-)]
-pub struct Clock(std::time::Instant);
+pub struct Clock(Instant);
 
 impl Clock {
     /// From now on.
-    #[expect(clippy::disallowed_types, reason = "as the field")]
     pub fn start() -> Self {
-        Self(std::time::Instant::now())
+        Self(Instant::now())
     }
 
     /// How long it has run.

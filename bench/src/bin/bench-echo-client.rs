@@ -1,56 +1,91 @@
-//! Drives `bench-echo-server` as `bench-ping-client` drives ours: one connection, and as many calls under way.
+//! Drives `bench-echo-server` as `bench-ping-client` drives ours: as many callers, who share one connection.
 
-use std::error::Error;
+use std::{collections::VecDeque, error::Error, io};
 
 use bench::{
     clock::Clock,
     commands,
     load::{self, CALLERS, Load},
 };
-use bytes::Bytes;
-use futures_util::{FutureExt as _, SinkExt, StreamExt as _};
-use tokio::net::TcpStream;
+use bytes::{Bytes, BytesMut};
+use futures_util::{SinkExt, StreamExt as _};
+use tokio::{
+    net::TcpStream,
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
-type Connection = Framed<TcpStream, LengthDelimitedCodec>;
+/// What is sent, and who waits for it.
+type Call = (Bytes, oneshot::Sender<BytesMut>);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let mut connection = runtime.block_on(async {
-        let stream = TcpStream::connect(bench::address()).await?;
-        stream.set_nodelay(true)?;
-        std::io::Result::Ok(Framed::new(stream, LengthDelimitedCodec::new()))
-    })?;
-    commands::serve(|words| {
-        let load = Load::parse(words)?;
-        let round = round(&mut connection, load);
-        runtime.block_on(round).map_err(|error| error.to_string())
-    })?;
+    let stream = runtime.block_on(TcpStream::connect(bench::address()))?;
+    stream.set_nodelay(true)?;
+    let (calls, queue) = mpsc::channel(CALLERS);
+    runtime.spawn(async move {
+        let connection = Framed::new(stream, LengthDelimitedCodec::new());
+        if let Err(error) = drive(connection, queue).await {
+            panic!("the connection is broken: {error}");
+        }
+    });
+    commands::serve(|words| runtime.block_on(round(&calls, Load::parse(words)?)))?;
     Ok(())
 }
 
-async fn round(connection: &mut Connection, load: Load) -> Result<String, Box<dyn Error>> {
+/// Sends what there is to send at once, and gives each answer to whoever waits longest.
+async fn drive(
+    mut connection: Framed<TcpStream, LengthDelimitedCodec>,
+    mut queue: mpsc::Receiver<Call>,
+) -> io::Result<()> {
+    let mut waiting = VecDeque::with_capacity(CALLERS);
+    loop {
+        tokio::select! {
+            call = queue.recv() => {
+                let mut next = call;
+                if next.is_none() {
+                    return Ok(());
+                }
+                while let Some((payload, caller)) = next {
+                    connection.feed(payload).await?;
+                    waiting.push_back(caller);
+                    next = queue.try_recv().ok();
+                }
+                SinkExt::<Bytes>::flush(&mut connection).await?;
+            }
+            Some(answer) = connection.next() => {
+                if let Some(caller) = waiting.pop_front() {
+                    let _ = caller.send(answer?); // it is there: nobody stops a caller
+                }
+            }
+            else => return Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+async fn round(calls: &mpsc::Sender<Call>, load: Load) -> Result<String, String> {
     let payload = Bytes::from(load.payload());
     let clock = Clock::start();
+    let mut callers: JoinSet<Result<u64, String>> = JoinSet::new();
     for _ in 0..CALLERS {
-        connection.feed(payload.clone()).await?;
-    }
-    SinkExt::<Bytes>::flush(connection).await?;
-    let (mut calls, mut under_way) = (0_u64, CALLERS);
-    while under_way > 0 {
-        // All answers that have come are followed by calls before those are sent.
-        let mut next = connection.next().await;
-        while let Some(answer) = next {
-            load::check(&answer?, &payload)?;
-            calls += 1;
-            under_way -= 1;
-            if clock.elapsed() < load.time {
-                connection.feed(payload.clone()).await?;
-                under_way += 1;
+        let (calls, payload) = (calls.clone(), payload.clone());
+        callers.spawn(async move {
+            let mut count = 0;
+            while clock.elapsed() < load.time {
+                let (caller, answer) = oneshot::channel();
+                let sent = calls.send((payload.clone(), caller)).await;
+                sent.map_err(|error| error.to_string())?;
+                let answer = answer.await.map_err(|error| error.to_string())?;
+                load::check(&answer, &payload)?;
+                count += 1;
             }
-            next = connection.next().now_or_never().flatten();
-        }
-        SinkExt::<Bytes>::flush(connection).await?;
+            Ok(count)
+        });
     }
-    Ok(format!("{calls} {}", clock.elapsed().as_nanos()))
+    let mut count = 0;
+    while let Some(called) = callers.join_next().await {
+        count += called.map_err(|error| error.to_string())??;
+    }
+    Ok(format!("{count} {}", clock.elapsed().as_nanos()))
 }

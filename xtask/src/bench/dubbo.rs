@@ -1,6 +1,9 @@
 //! The classic protocol: calls of `byte[] ping(byte[])` from 50 callers, each implementation's consumer to its own
 //! provider, and frames that are sent back as they are, taking turns.
 //!
+//! Frames are sent back in two ways: each on its own as it is read, which is the yardstick, and all that have come together
+//! at once, which is the least that a server can do.
+//!
 //! A consumer is a program that obeys the command `ping SIZE MILLIS`: it calls for that long with so many bytes, and
 //! answers with the number of calls and the nanoseconds that they took.
 
@@ -37,7 +40,7 @@ pub(super) fn run() -> Result<String, Failure> {
     let mut figures = Map::new();
     let mut ratios = Map::new();
     println!(
-        "{:<8} {:<12} {:>12} {:>14}",
+        "{:<8} {:<14} {:>12} {:>14}",
         "payload", "provider", "calls/s", "CPU us/call"
     );
     for (label, size) in SIZES {
@@ -45,7 +48,7 @@ pub(super) fn run() -> Result<String, Failure> {
         for (pair, figure) in pairs.iter().zip(&measured) {
             let name = pair.provider.name;
             println!(
-                "{label:<8} {name:<12} {:>12.0} {:>14.2}",
+                "{label:<8} {name:<14} {:>12.0} {:>14.2}",
                 figure.rate, figure.cpu_micros
             );
             figures.insert(
@@ -106,21 +109,30 @@ impl Pair {
 
 /// Ours first: the others are what it is compared with.
 fn start_pairs() -> Result<Vec<Pair>, Failure> {
-    let rust = |program: &'static str| {
+    let rust = |program: &'static str, way: Option<&'static str>| {
         let path = process::target_dir().join("release").join(program);
         move |address: SocketAddr| {
             let mut command = Command::new(path);
-            command.arg(address.to_string());
+            command.arg(address.to_string()).args(way);
             Ok(command)
         }
     };
     let callers = format!("--callers={CALLERS}");
     Ok(vec![
-        Pair::start("ours", rust("bench-ping-server"), rust("bench-ping-client"))?,
+        Pair::start(
+            "ours",
+            rust("bench-ping-server", None),
+            rust("bench-ping-client", None),
+        )?,
         Pair::start(
             "framed_echo",
-            rust("bench-echo-server"),
-            rust("bench-echo-client"),
+            rust("bench-echo-server", None),
+            rust("bench-echo-client", None),
+        )?,
+        Pair::start(
+            "gathered_echo",
+            rust("bench-echo-server", Some("gather")),
+            rust("bench-echo-client", None),
         )?,
         Pair::start(
             "dubbo_go",

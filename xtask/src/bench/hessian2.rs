@@ -9,6 +9,9 @@
 //! | `encode NAME MILLIS` | writes the value for that long: the nanoseconds it takes |
 //! | `decode NAME MILLIS` | reads the value for that long: the nanoseconds it takes |
 //!
+//! Ours runs twice: with an allocator such as services choose, from which the ratios are made, and with the system's,
+//! for which they have the same name and `.system_allocator` behind it. What is read is freed within the time.
+//!
 //! Before anything is timed, each reads what each has written, and what we have written is what Java has written.
 
 use std::process::Command;
@@ -34,33 +37,31 @@ pub(super) fn run() -> Result<String, Failure> {
 
     let mut figures = Map::new();
     let mut ratios = Map::new();
-    println!("nanoseconds a value; how many times as long the others take\n");
-    print!("{:<8}{:<16}", "", "");
+    println!("nanoseconds a value, and how many times as long as ours, of either allocator\n");
+    print!("{:<8}{:<15}", "", "");
     for worker in &workers {
         print!(" {:>17}", worker.name);
     }
     println!();
     for direction in DIRECTIONS {
-        for (name, _) in VALUES {
-            let nanos = measure(&mut workers, direction, name)?;
-            let [ours, ..] = nanos[..] else {
-                unreachable!("there are workers");
-            };
-            print!("{direction:<8}{name:<16}");
+        for (value, _) in VALUES {
+            let nanos = measure(&mut workers, direction, value)?;
+            print!("{direction:<8}{value:<15}");
             for (worker, nanos) in workers.iter().zip(&nanos) {
                 print!(" {nanos:>17.0}");
                 figures.insert(
-                    format!("{direction}.{name}.{}.nanoseconds", worker.name),
+                    format!("{direction}.{value}.{}.nanoseconds", worker.name),
                     json!(round(*nanos)),
                 );
             }
-            for (worker, nanos) in workers.iter().zip(&nanos).skip(1) {
-                let ratio = round(nanos / ours);
-                print!("  {ratio:>6.2} x");
-                ratios.insert(
-                    format!("{direction}.{name}.vs_{}", worker.name),
-                    json!(ratio),
-                );
+            for (worker, their) in workers.iter().zip(&nanos).skip(OURS.len()) {
+                let key = format!("{direction}.{value}.vs_{}", worker.name);
+                for (our, suffix) in nanos.iter().zip(["", ".system_allocator"]) {
+                    let ratio = round(their / our);
+                    print!(" {ratio:>6.2}");
+                    ratios.insert(format!("{key}{suffix}"), json!(ratio));
+                }
+                print!(" x");
             }
             println!();
         }
@@ -72,29 +73,27 @@ pub(super) fn run() -> Result<String, Failure> {
     ))
 }
 
-/// Ours first: it is what the others are compared with.
+/// Ours first: they are what the others are compared with.
 fn start_workers() -> Result<Vec<Worker>, Failure> {
     process::run(
-        &mut process::cargo([
-            "build",
-            "--release",
-            "--package=bench",
-            "--bin=bench-hessian2",
-        ]),
+        &mut process::cargo(["build", "--release", "--package=bench"]),
         "see what cargo said above",
     )?;
-    let ours = process::target_dir().join("release/bench-hessian2");
-    Ok(vec![
-        Worker::start("ours", &mut Command::new(ours))?,
-        Worker::start(
-            "dubbo_go_hessian2",
-            &mut Command::new(interop::go_program("hessian-bench")?),
-        )?,
-        Worker::start(
-            "hessian_lite",
-            &mut interop::java_command("org.apache.dubbo.interop.HessianBench")?,
-        )?,
-    ])
+    let release = process::target_dir().join("release");
+    let mut workers = Vec::new();
+    for (name, program) in OURS {
+        let mut command = Command::new(release.join(program));
+        workers.push(Worker::start(name, &mut command)?);
+    }
+    workers.push(Worker::start(
+        "dubbo_go_hessian2",
+        &mut Command::new(interop::go_program("hessian-bench")?),
+    )?);
+    workers.push(Worker::start(
+        "hessian_lite",
+        &mut interop::java_command("org.apache.dubbo.interop.HessianBench")?,
+    )?);
+    Ok(workers)
 }
 
 /// Lets each read what each has written. The last is Java, whose bytes are then what is timed.
@@ -159,6 +158,10 @@ enum Order {
     Fixed,
 }
 
+const OURS: [(&str, &str); 2] = [
+    ("ours", "bench-hessian2"),
+    ("ours_system", "bench-hessian2-system"),
+];
 /// `string1m` is mostly ASCII, with some Chinese and an emoji.
 const VALUES: [(&str, Order); 6] = [
     ("pojo", Order::Fixed),
@@ -171,4 +174,4 @@ const VALUES: [(&str, Order); 6] = [
 const DIRECTIONS: [&str; 2] = ["decode", "encode"];
 const ROUNDS: u32 = 7;
 const ROUND_MILLIS: u32 = 200;
-const WARM_UP_MILLIS: u32 = 500;
+const WARM_UP_MILLIS: u32 = 400;

@@ -95,6 +95,6 @@ impl Drop for Worker {
 }
 
 /// For the longest round, and for starting.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Values in commands are long.
 const COMMAND_SHOWN: usize = 40;

@@ -1,11 +1,18 @@
-//! Times our Hessian codec as it is told to on its standard input; `xtask/src/bench/hessian2.rs` has the commands.
+//! The Hessian codec, writing and reading as it is told to; `xtask/src/bench/hessian2.rs` has the commands.
 
 mod subject;
 mod values;
 
-use bench::commands;
+use std::io;
 
-fn main() -> std::io::Result<()> {
+use crate::commands;
+
+/// Obeys the commands on the standard input.
+///
+/// # Errors
+///
+/// The standard input or output is broken.
+pub fn serve() -> io::Result<()> {
     let mut subjects = values::subjects();
     commands::serve(|words| {
         let [command, name, rest @ ..] = words else {

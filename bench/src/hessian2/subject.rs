@@ -1,9 +1,14 @@
 //! A value that is written and read over and over.
 
-use std::{fmt, hint::black_box, time::Duration};
+use std::{
+    fmt::{self, Write as _},
+    hint::black_box,
+    time::Duration,
+};
 
-use bench::clock::Clock;
 use dubbo_hessian2::{FromHessian, ToHessian, from_slice, to_vec};
+
+use crate::clock::Clock;
 
 /// What can be asked of a value, whatever its type.
 pub(crate) trait Measured {
@@ -29,7 +34,11 @@ pub(crate) struct Subject<T> {
 impl<T: ToHessian + FromHessian + PartialEq> Measured for Subject<T> {
     fn write(&self) -> Result<String, String> {
         let bytes = to_vec(&self.value).map_err(text)?;
-        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        let mut hex = String::with_capacity(2 * bytes.len());
+        for byte in bytes {
+            write!(hex, "{byte:02x}").map_err(text)?;
+        }
+        Ok(hex)
     }
 
     fn read(&mut self, hex: &str) -> Result<String, String> {
@@ -67,7 +76,7 @@ fn measure<R>(limit: Duration, run: impl Fn() -> Result<R, String>) -> Result<St
         }
         runs += batch;
         let now = clock.elapsed();
-        if now - elapsed < BATCH {
+        if now < elapsed + BATCH {
             batch *= 2;
         }
         elapsed = now;

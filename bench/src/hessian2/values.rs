@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dubbo_hessian2::{FromHessian, Hessian, ToHessian};
 
-use crate::subject::{Measured, Subject};
+use super::subject::{Measured, Subject};
 
 /// All of them, by their names.
 pub(crate) fn subjects() -> Vec<(&'static str, Box<dyn Measured>)> {
