@@ -153,7 +153,7 @@ type Row = (
 );
 
 const ALLOWED: &[Row] = &[
-    ("bench", &["dubbo"], &["dubbo-build"]),
+    ("bench", &["dubbo", "dubbo-hessian2"], &["dubbo-build"]),
     (
         "dubbo",
         &[
