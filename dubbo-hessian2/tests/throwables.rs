@@ -143,13 +143,27 @@ fn fields_become_a_rust_type_of_the_class() {
         code: i32,
         detail: String,
     }
-    let read: UserException = read("UserException").read().expect("has these fields");
+    let thrown = read("UserException");
+    let read: UserException = thrown.read().expect("has these fields");
     let wanted = UserException {
         detail_message: Some("bad".into()),
         code: 42,
         detail: "d".into(),
     };
     assert_eq!(read, wanted);
+
+    // Not even what has the same fields, or none of them: every field would be made up.
+    let class = "org.apache.dubbo.interop.UserException";
+    let caused = Throwable::new("x.Other", "bad").with_cause(thrown);
+    for other in [
+        Throwable::new("java.lang.NullPointerException", "bad"),
+        Throwable::rpc(3, "bad"),
+        caused,
+    ] {
+        let error = other.read::<UserException>().expect_err("another class");
+        let want = format!("the exception is a `{}`, not a `{class}`", other.class());
+        assert!(error.to_string().contains(&want), "{error}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use dubbo_core::{
 use dubbo_hessian2::{Hessian, Value, java::Throwable};
 use dubbo_protocol::{
     TripleProtocol,
-    java::{Args, JavaService, MethodSpec, Ret, exception_with, thrown},
+    java::{Args, JavaService, MethodSpec, Ret, exception_with, thrown, thrown_as},
 };
 use futures_util::StreamExt as _;
 
@@ -188,7 +188,7 @@ async fn an_exception_keeps_its_class_and_fields_and_is_never_tried_again() {
     let throwable = thrown(&status).expect("an exception");
     assert_eq!(throwable.class(), "com.example.NoSuchUser");
     assert_eq!(throwable.message(), Some("no user lost"));
-    let typed: NoSuchUser = throwable.read().expect("its fields");
+    let typed: NoSuchUser = thrown_as(&status).expect("its class and fields");
     assert_eq!(typed.id, "lost");
 }
 

@@ -10,7 +10,7 @@
 
 use dubbo::{
     Hessian, Status,
-    java::{exception_with, thrown},
+    java::{exception_with, thrown_as},
 };
 
 /// The bean `com.example.User`.
@@ -95,9 +95,7 @@ impl UserService for Users {
     }
 }
 
-/// What a caller makes of an exception of Java: its class decides, its fields tell.
+/// What a caller makes of an exception of Java: it is ours if its class is, and then its fields tell.
 pub fn who_is_missing(status: &Status) -> Option<String> {
-    let throwable = thrown(status)?;
-    let missing: NoSuchUser = throwable.read().ok()?;
-    (throwable.class() == "com.example.NoSuchUserException").then_some(missing.id)
+    thrown_as::<NoSuchUser>(status).map(|missing| missing.id)
 }

@@ -202,7 +202,16 @@ impl Throwable {
     }
 
     /// This exception as a Rust type of its class, which takes the fields it knows.
-    pub fn read<T: FromHessian>(&self) -> Result<T, DecodeError> {
+    ///
+    /// # Errors
+    ///
+    /// The class of `T` is another one, or a field has a value that `T` does not take.
+    pub fn read<T: FromHessian + JavaType>(&self) -> Result<T, DecodeError> {
+        let (class, wanted) = (self.class(), T::java_name());
+        if class != wanted {
+            let error = format!("the exception is a `{class}`, not a `{wanted}`");
+            return Err(DecodeError::custom(error));
+        }
         let bytes = crate::to_vec(self).map_err(|error| DecodeError::custom(error.to_string()))?;
         crate::from_slice(&bytes)
     }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use dubbo_core::status::{Code, Origin, Status};
-use dubbo_hessian2::{ToHessian, Value, java::Throwable};
+use dubbo_hessian2::{FromHessian, JavaType, ToHessian, Value, java::Throwable};
 
 use super::rpc_exception;
 
@@ -28,11 +28,11 @@ pub fn exception(throwable: Throwable) -> Status {
 }
 
 /// The same for an exception class that is a Rust type: its class and its fields are those of `fields`, its message is
-/// `message`. A consumer gets it back with `thrown(&status)?.read::<T>()`.
+/// `message`. A consumer gets it back with [`thrown_as`].
 ///
 /// ```
 /// use dubbo_hessian2::Hessian;
-/// use dubbo_protocol::java::{exception_with, thrown};
+/// use dubbo_protocol::java::{exception_with, thrown_as};
 ///
 /// #[derive(Debug, PartialEq, Hessian)]
 /// #[hessian(class = "com.x.NoSuchUser")]
@@ -42,9 +42,7 @@ pub fn exception(throwable: Throwable) -> Status {
 ///
 /// let status = exception_with("no user 7", &NoSuchUser { id: 7 });
 /// assert_eq!(status.message(), "com.x.NoSuchUser: no user 7");
-/// let throwable = thrown(&status).expect("it was thrown");
-/// assert_eq!(throwable.read::<NoSuchUser>()?, NoSuchUser { id: 7 });
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// assert_eq!(thrown_as(&status), Some(NoSuchUser { id: 7 }));
 /// ```
 ///
 /// A value that is no object, or cannot be written, is an error of the framework that says so.
@@ -72,11 +70,37 @@ pub fn exception_with(message: &str, fields: &impl ToHessian) -> Status {
     ))
 }
 
-/// The exception that a call ended with, if it was one of Java's: its class, message and fields.
+/// The exception that a call ended with, if it was one of Java's: its class, message and fields. [`thrown_as`] is for
+/// those of a class that is a Rust type.
 ///
 /// A generic caller gets class and message alone: nothing else travels to it.
 pub fn thrown(status: &Status) -> Option<&Throwable> {
     held(status)
+}
+
+/// The exception that a call ended with as a `T`, if its class is that of `T`.
+///
+/// Only the exception itself counts, not what caused it. It is `None` as well when a field of it has a value that `T` does
+/// not take: [`Throwable::read`] says which. A generic caller gets class and message alone, so that the fields of `T` are
+/// those of an object without any.
+///
+/// ```
+/// use dubbo_hessian2::{Hessian, java::Throwable};
+/// use dubbo_protocol::java::{exception, exception_with, thrown_as};
+///
+/// #[derive(Debug, PartialEq, Hessian)]
+/// #[hessian(class = "com.x.NoSuchUser")]
+/// struct NoSuchUser {
+///     id: i64,
+/// }
+///
+/// let status = exception_with("no user 7", &NoSuchUser { id: 7 });
+/// assert_eq!(thrown_as(&status), Some(NoSuchUser { id: 7 }));
+/// let status = exception(Throwable::illegal_argument("no id"));
+/// assert_eq!(thrown_as::<NoSuchUser>(&status), None);
+/// ```
+pub fn thrown_as<T: FromHessian + JavaType>(status: &Status) -> Option<T> {
+    thrown(status)?.read().ok()
 }
 
 /// What a provider writes for `status`: the exception that it holds, or one of a class that every Java has. Never
@@ -356,14 +380,23 @@ mod tests {
         let status = exception_with("bad", &fields);
         assert_eq!(status.message(), "x.UserException: bad");
         let arrived = from_throwable(carried(&to_throwable(&status)));
-        let read = thrown(&arrived).expect("kept").read::<UserException>();
         assert_eq!(
-            read.expect("its type"),
-            UserException {
+            thrown_as(&arrived),
+            Some(UserException {
                 detail_message: Some("bad".into()),
                 ..fields
-            }
+            })
         );
+
+        let of_another_class = [
+            exception(Throwable::new("java.lang.NullPointerException", "x")),
+            from_throwable(Throwable::rpc(3, "no provider")),
+            exception(Throwable::runtime("x").with_cause(to_throwable(&status))),
+            Status::business("x.UserException: bad"),
+        ];
+        for status in of_another_class {
+            assert_eq!(thrown_as::<UserException>(&status), None, "{status}");
+        }
 
         let cause = Throwable::illegal_argument("inner");
         let status = exception(Throwable::new("x.Outer", "outer").with_cause(cause));

@@ -19,7 +19,7 @@ mod service;
 pub use self::{
     args::{Args, Arguments, JavaValue},
     describe::{MethodSpec, descriptor},
-    exception::{exception, exception_with, thrown},
+    exception::{exception, exception_with, thrown, thrown_as},
     generic::{GenericClient, GenericMode, UnknownGenericMode, with_built_ins},
     ret::Ret,
     service::JavaService,
