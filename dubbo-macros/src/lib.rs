@@ -59,7 +59,7 @@ use syn::{DeriveInput, Path, parse_macro_input, parse_quote};
 ///
 /// | option | |
 /// |---|---|
-/// | `class = "com.example.User"` | the full name in Java; must be given |
+/// | `class = "com.example.User"` | the full name in Java; must be given. Java looks for this class, so a wrong name fails there or becomes a map; a peer in Rust binds by the names of fields and does not notice it |
 /// | `rename_all = "camelCase"` | how names are made of Rust's: `camelCase` (the default of fields), `PascalCase`, `snake_case`, `SCREAMING_SNAKE_CASE` (the default of constants) |
 /// | `crate = "path"` | where the codec is, when it is not where its name says |
 ///
@@ -153,6 +153,73 @@ fn derive(input: DeriveInput, hessian: Path) -> TokenStream {
 /// take a `Streaming` instead, which is `StreamObserver<A> method(StreamObserver<R>)` in Java. The first parameter may be a
 /// `CallContext`, for the handler alone.
 ///
+/// # Types
+///
+/// Java finds a method by its name and the types of its parameters, so these must be those of the interface:
+///
+/// | Java | Rust |
+/// |---|---|
+/// | `void` | `()` |
+/// | `boolean`, `short`, `int`, `long`, `float`, `double` | `bool`, `i16`, `i32`, `i64`, `f32`, `f64` |
+/// | `byte` | `i8`, or `u8` with the same bits |
+/// | `char` | `char`, up to U+FFFF |
+/// | `Integer`, `Long`, `Boolean` … | `Option<i32>`, `Option<i64>`, `Option<bool>` … |
+/// | `String` | `String`, `Arc<str>`; `Option<String>` tells null from `""` |
+/// | `byte[]` | `Vec<u8>` |
+/// | `T[]` | `Box<[T]>` |
+/// | `List<T>` | `Vec<T>` |
+/// | `Set<T>` | `HashSet<T>`, `BTreeSet<T>` |
+/// | `Map<K, V>` | `HashMap<K, V>`, `BTreeMap<K, V>` |
+/// | `LinkedList`, `TreeMap` … as declared types | `dubbo::hessian2::java::LinkedList`, `TreeMap` … |
+/// | a class, a record | a struct that derives [`Hessian`](macro@Hessian), `Option<T>` if it may be null, `Box<T>` if it holds itself |
+/// | an enum | an enum that derives it |
+/// | `java.util.Date` | `dubbo::hessian2::java::Date` |
+/// | `BigDecimal`, `BigInteger`, `UUID`, `Locale`, `Class` | `dubbo::hessian2::java::{BigDecimal, BigInteger, Uuid, Locale, ClassName}` |
+/// | `LocalDate`, `LocalDateTime`, `Instant`, `Duration` … | the same names in `dubbo::hessian2::java` |
+/// | `Object` | `dubbo::hessian2::Value` |
+/// | an interface or a superclass, anything else | any of these, with `types` |
+/// | an exception that is thrown | the `Status`: `dubbo::java::exception_with` throws, `dubbo::java::thrown_as` tells |
+///
+/// **Null** reads as `false`, `0`, `""` or an empty collection where the Rust type is one of these, so that a provider of
+/// Java's which leaves a field null breaks nothing. Use `Option` to tell null from them, and to send null. All other types
+/// have no such value: null is an error for them which says so, unless they are in an `Option`.
+///
+/// # Beside the values
+///
+/// A handler sees the attachments of a request, and answers with headers and trailers, by its context. A caller sends
+/// attachments with the call, and finds those of the answer in the response:
+///
+/// ```
+/// use dubbo::{CallContext, Status, service};
+///
+/// #[service(interface = "com.example.Prices")]
+/// pub trait Prices {
+///     /// `long price(String id)`: the context is none of the parameters.
+///     async fn price(&self, context: CallContext, id: String) -> Result<i64, Status>;
+/// }
+///
+/// struct Fixed;
+///
+/// impl Prices for Fixed {
+///     async fn price(&self, context: CallContext, id: String) -> Result<i64, Status> {
+///         let tenant = context.attachments().get("tenant").unwrap_or("nobody").to_owned();
+///         context.reply().trailer("billed-to", tenant);
+///         Ok(id.len() as i64)
+///     }
+/// }
+///
+/// # async fn call(prices: PricesClient) -> Result<(), Status> {
+/// let response = prices.price("a".to_owned()).attach("tenant", "acme").await?;
+/// assert_eq!(response.trailers().get("billed-to"), Some("acme"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Over Triple what `reply().header` sets arrives in `response.headers()` and what `reply().trailer` sets in
+/// `response.trailers()`; the `dubbo` protocol has one place for both, and a caller finds both in `response.trailers()`.
+///
+/// # Options
+///
 /// Of the trait:
 ///
 /// | option | |
@@ -165,8 +232,8 @@ fn derive(input: DeriveInput, hessian: Path) -> TokenStream {
 ///
 /// | option | |
 /// |---|---|
-/// | `name = "getUser"` | the name in Java, instead of the Rust name in camelCase; methods of one name take different types |
-/// | `types = ["java.lang.Object", "[I"]` | the Java types of the parameters as `Class.getName()` gives them, instead of those of the Rust types |
+/// | `name = "getUser"` | the name in Java, instead of the Rust name in camelCase; methods of one name take different types. A configuration, too, knows a method by this name |
+/// | `types = ["java.lang.Object", "[I"]` | the Java types of the parameters as `Class.getName()` gives them, one for each, instead of those of the Rust types: names of Java classes, never of Rust's |
 /// | `returns = "java.lang.Object"` | the same for the result |
 /// | `oneway` | there is no value, and callers over `dubbo` do not wait for an answer; over Triple they wait for its end |
 /// | `idempotent` | repeating a call does no harm |

@@ -7,8 +7,13 @@ settings! {
     /// (`docs/spec/config.md` §7).
     ///
     /// With a certificate and its key, servers use TLS and nothing else. With a `ca-cert-file`, clients do, and servers that
-    /// use TLS ask their clients for a certificate. The files are PEM, relative to the current directory, and are read when
-    /// a service is exported or referred to.
+    /// use TLS ask their clients for a certificate: with all three files it is mutual TLS, for what the program serves and
+    /// for what it calls. The files are PEM, relative to the directory in which the program runs and not to the
+    /// configuration, and are read when a service is exported or referred to.
+    ///
+    /// A certificate needs its server's names or addresses as `subjectAltName`, and must not be that of an authority
+    /// (`CA:TRUE`), as those of a plain `openssl req -x509` are. One that is its own authority is `CA:FALSE`, and is the
+    /// `ca-cert-file` of the other side.
     pub struct TlsConfig {
         /// `ca-cert-file`: the authorities that the certificates of peers must come from. Those of the system are never
         /// used.
