@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use smallvec::SmallVec;
 
-use super::Decoder;
+use super::{Decoder, REFERENCE};
 use crate::{Class, DecodeError, Shape, error::Problem};
 
 /// What a message has defined so far.
@@ -197,6 +197,26 @@ impl<'a> Decoder<'a> {
         let admitted = |definition: &Definition<'_>| definition.admitted;
         definitions.classes.get(class).is_some_and(admitted)
             && definitions.binding(class, shape) == Binding::InOrder
+    }
+
+    /// The name of the class of the object that is next, or that the reference that is next names. Nothing is read but
+    /// definitions before it.
+    pub(crate) fn class_ahead(&mut self) -> Option<&str> {
+        let start = match self.lead().ok()? {
+            REFERENCE => self.referenced_start().ok()?,
+            _ => self.position,
+        };
+        let index = match *self.input.get(start)? {
+            short @ 0x60..=0x6f => usize::from(short - 0x60),
+            b'O' => {
+                let mut ahead = Decoder::with_options(self.input, self.options);
+                ahead.position = start + 1;
+                usize::try_from(ahead.index("the number of a class").ok()?).ok()?
+            }
+            _ => return None,
+        };
+        let definition = self.definitions.classes.get(index)?;
+        Some(&definition.name)
     }
 
     /// The number of the class of the object that is next, whose first byte is `lead`. Its fields follow.

@@ -1,7 +1,7 @@
 //! Null, booleans, numbers and dates (`docs/spec/hessian2.md` §2).
 
 use super::Decoder;
-use crate::{DecodeError, error::Problem};
+use crate::{DecodeError, FromHessian, error::Problem, java::BigDecimal};
 
 /// A number in any of the forms of `int`, `long` and `double`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,10 +31,10 @@ impl Decoder<'_> {
         Ok(value)
     }
 
-    /// An `int`, or a `long` or integral `double` in its range.
+    /// An `int`, or a `long`, an integral `double` or one of Java's big numbers in its range.
     pub fn int(&mut self) -> Result<i32, DecodeError> {
         let start = self.position;
-        match self.number("an int")? {
+        match self.number_or(INT, Self::big_integer)? {
             Number::Int(value) => Ok(value),
             Number::Long(value) => {
                 i32::try_from(value).map_err(|_| out_of_range(value, "int", start))
@@ -46,20 +46,20 @@ impl Decoder<'_> {
         }
     }
 
-    /// A `long`, an `int`, or an integral `double` in its range.
+    /// A `long`, an `int`, or an integral `double` or one of Java's big numbers in its range.
     pub fn long(&mut self) -> Result<i64, DecodeError> {
         let start = self.position;
-        match self.number("a long")? {
+        match self.number_or("a long", Self::big_integer)? {
             Number::Int(value) => Ok(i64::from(value)),
             Number::Long(value) => Ok(value),
             Number::Double(value) => integral(value, "long", start),
         }
     }
 
-    /// A `double`, an `int`, or a `long` that a `double` can hold exactly.
+    /// A `double`, an `int`, a `long` that a `double` can hold exactly, or the one nearest to one of Java's big numbers.
     pub fn double(&mut self) -> Result<f64, DecodeError> {
         let start = self.position;
-        match self.number("a double")? {
+        match self.number_or("a double", Self::big_double)? {
             Number::Int(value) => Ok(f64::from(value)),
             Number::Long(value) => exact(value).ok_or_else(|| out_of_range(value, "double", start)),
             Number::Double(value) => Ok(value),
@@ -101,6 +101,17 @@ impl Decoder<'_> {
     #[expect(clippy::inline_always, reason = "a third faster in lists of numbers")]
     #[inline(always)]
     pub(super) fn number(&mut self, expected: &'static str) -> Result<Number, DecodeError> {
+        self.number_or(expected, Self::unexpected_number)
+    }
+
+    /// The same; `other` reads what starts with none of the bytes of numbers.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn number_or(
+        &mut self,
+        expected: &'static str,
+        other: fn(&mut Self, &'static str, u8) -> Result<Number, DecodeError>,
+    ) -> Result<Number, DecodeError> {
         let lead = self.lead()?;
         self.position += 1;
         Ok(match lead {
@@ -134,9 +145,48 @@ impl Decoder<'_> {
             }
             _ => {
                 self.position -= 1;
-                return Err(self.unexpected(expected, lead));
+                return other(self, expected, lead);
             }
         })
+    }
+
+    #[cold]
+    fn unexpected_number(
+        &mut self,
+        expected: &'static str,
+        lead: u8,
+    ) -> Result<Number, DecodeError> {
+        Err(self.unexpected(expected, lead))
+    }
+
+    /// An integer that comes as a `BigInteger` or a `BigDecimal`, as those do that were numbers of JSON.
+    #[cold]
+    fn big_integer(&mut self, expected: &'static str, lead: u8) -> Result<Number, DecodeError> {
+        let start = self.position;
+        let big = self.big(expected, lead)?;
+        let target = if expected == INT { "int" } else { "long" };
+        big.to_i64()
+            .map(Number::Long)
+            .ok_or_else(|| out_of_range(shortened(&big), target, start))
+    }
+
+    /// The same for the nearest `double`.
+    #[cold]
+    fn big_double(&mut self, expected: &'static str, lead: u8) -> Result<Number, DecodeError> {
+        let start = self.position;
+        let big = self.big(expected, lead)?;
+        let double = big.to_f64();
+        if double.is_infinite() {
+            return Err(out_of_range(shortened(&big), "double", start));
+        }
+        Ok(Number::Double(double))
+    }
+
+    fn big(&mut self, expected: &'static str, lead: u8) -> Result<BigDecimal, DecodeError> {
+        match self.class_ahead() {
+            Some("java.math.BigDecimal" | "java.math.BigInteger") => BigDecimal::decode(self),
+            _ => Err(self.unexpected(expected, lead)),
+        }
     }
 
     /// A length or an index: an integer where no class may be defined.
@@ -211,6 +261,15 @@ fn out_of_range<T: ToString + Copy>(value: T, target: &'static str, at: usize) -
     )
 }
 
+/// A peer decides how long such a number is.
+fn shortened(number: &BigDecimal) -> &str {
+    let text = number.as_str();
+    text.get(..MAX_SHOWN).unwrap_or(text)
+}
+
+const INT: &str = "an int";
+/// How many characters of a number an error repeats.
+const MAX_SHOWN: usize = 64;
 /// 2^63.
 const LONG_BOUND: f64 = 9_223_372_036_854_775_808.0;
 

@@ -108,24 +108,36 @@ impl Decoder<'_> {
 
     /// The first byte of what the reference that is next names. Nothing is read.
     pub(super) fn referenced_lead(&self) -> Result<u8, DecodeError> {
+        let start = self.referenced_start()?;
+        self.input
+            .get(start)
+            .copied()
+            .ok_or_else(|| self.truncated(1))
+    }
+
+    /// Where what the reference that is next names stands. Nothing is read.
+    pub(super) fn referenced_start(&self) -> Result<usize, DecodeError> {
         let mut ahead = Decoder::with_options(self.input, self.options);
         ahead.position = self.position + 1;
         let index = ahead.index("the number of a value")?;
         let slot = usize::try_from(index)
             .ok()
             .and_then(|index| self.references.slots.get(index));
-        slot.and_then(|slot| self.input.get(slot.start))
-            .copied()
-            .ok_or_else(|| {
-                let known = self.references.slots.len();
-                self.error(Problem::Reference { index, known })
-            })
+        slot.map(|slot| slot.start).ok_or_else(|| {
+            let known = self.references.slots.len();
+            self.error(Problem::Reference { index, known })
+        })
     }
 
     /// Enters the container that is next, and gives it its number.
     pub(super) fn open(&mut self) -> Result<usize, DecodeError> {
         self.depth += 1;
-        self.check(self.depth, self.max_depth, "depth", "levels of nesting")?;
+        self.check(
+            self.depth,
+            self.max_depth,
+            "depth",
+            "levels of lists, maps and objects",
+        )?;
         if self.depth == 1 {
             self.stack.start();
         } else if !self.stack.has_room() {

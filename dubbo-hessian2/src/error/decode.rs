@@ -33,7 +33,7 @@ pub(crate) enum Problem {
     Range { value: String, target: &'static str },
     #[error("{length} is no length of {what}")]
     Length { what: &'static str, length: i64 },
-    #[error("more than {limit} {what}; raise the limit `{name}` if they are right")]
+    #[error("more than {limit} {what} (limit `{name}`)")]
     Limit {
         what: &'static str,
         name: &'static str,

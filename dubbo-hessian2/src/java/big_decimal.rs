@@ -4,9 +4,9 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use super::{
     BigInteger, InvalidValue,
-    object::{from_text, java_object},
+    object::{from_text, java_name, present, refused},
 };
-use crate::{DecodeError, Decoder, FromHessian, Kind};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Kind, Shape, ToHessian};
 
 /// A decimal number of any size, kept as the text that travels: `100.256`, `-1E+30`.
 ///
@@ -25,6 +25,24 @@ impl BigDecimal {
     pub fn to_f64(&self) -> f64 {
         // What is valid for Java is for Rust.
         self.0.parse().unwrap_or(f64::NAN)
+    }
+
+    /// The number itself, if it is whole and a `long`.
+    pub(crate) fn to_i64(&self) -> Option<i64> {
+        let (mantissa, exponent) = self.0.split_once(['e', 'E']).unwrap_or((&self.0, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{whole}{fraction}");
+        let significant = digits.trim_end_matches('0');
+        if significant.trim_start_matches(['+', '-', '0']).is_empty() {
+            return Some(0);
+        }
+        let zeros = i64::try_from(digits.len() - significant.len()).ok()?;
+        let fraction = i64::try_from(fraction.len()).ok()?;
+        let zeros = usize::try_from(exponent.parse::<i64>().ok()? + zeros - fraction).ok()?;
+        let fits = zeros <= LONG_DIGITS;
+        fits.then(|| format!("{significant}{}", "0".repeat(zeros)))?
+            .parse()
+            .ok()
     }
 }
 
@@ -78,25 +96,46 @@ impl FromStr for BigDecimal {
     }
 }
 
-java_object! {
-    BigDecimal,
-    java "java.math.BigDecimal",
-    class "java.math.BigDecimal" { value: String = "value" }
-    parts |number| (number.0.to_string(),),
-    build |value: String| value.parse::<Self>(),
-    other from_number,
-}
-
-/// Generic calls send numbers and texts.
-fn from_number(decoder: &mut Decoder<'_>) -> Result<BigDecimal, DecodeError> {
-    match decoder.peek()? {
-        Kind::Int | Kind::Long => decoder.long().map(BigDecimal::from),
-        Kind::Double => f64::decode(decoder)?
-            .try_into()
-            .map_err(super::object::refused),
-        _ => from_text(decoder),
+impl ToHessian for BigDecimal {
+    fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+        encoder.begin_object(&SHAPE);
+        self.0.encode(encoder)
     }
 }
+
+impl FromHessian for BigDecimal {
+    /// Generic calls send numbers of any kind, and texts.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        match decoder.peek()? {
+            Kind::Null => Err(DecodeError::null_for(CLASS)),
+            Kind::Object if decoder.class_ahead() == Some("java.math.BigInteger") => {
+                let digits = BigInteger::decode(decoder)?.to_text();
+                digits.map(|text| Self(text.into())).map_err(refused)
+            }
+            Kind::Object | Kind::Map => {
+                let mut value: Option<String> = None;
+                decoder.read_struct(&SHAPE, |decoder, _| {
+                    value = Some(FromHessian::decode(decoder)?);
+                    Ok(())
+                })?;
+                present(value, CLASS, "value")?.parse().map_err(refused)
+            }
+            Kind::Int | Kind::Long => decoder.long().map(Self::from),
+            Kind::Double => f64::decode(decoder)?.try_into().map_err(refused),
+            _ => from_text(decoder),
+        }
+    }
+}
+
+java_name!(BigDecimal, "java.math.BigDecimal");
+
+static SHAPE: Shape = Shape {
+    class: CLASS,
+    fields: &["value"],
+};
+const CLASS: &str = "java.math.BigDecimal";
+/// How many digits a `long` has at most.
+const LONG_DIGITS: usize = 19;
 
 #[cfg(test)]
 mod tests {

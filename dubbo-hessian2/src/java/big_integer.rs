@@ -10,9 +10,11 @@ use super::{
 };
 use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Kind, Shape, ToHessian};
 
-/// An integer of any size up to 2^20 bits, which is some 315,000 digits. `Display` is decimal.
+/// An integer of any size up to 2^20 bits, which is some 315,000 digits.
 ///
-/// Read from what Java writes (any JDK), from dubbo-go's list of longs, and from a number or a text.
+/// Read from what Java writes (any JDK), from dubbo-go's list of longs, and from a number or a text. A text has at most
+/// 10,000 digits, because reading more takes time that grows with the square of their number; `Display`, which is
+/// decimal, writes as many as there are.
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct BigInteger(BigInt);
 
@@ -25,6 +27,16 @@ impl BigInteger {
     /// Two's complement, highest byte first, in as few bytes as hold it, as Java's `toByteArray`.
     pub fn to_be_bytes(&self) -> Vec<u8> {
         self.0.to_signed_bytes_be()
+    }
+
+    /// The decimal digits, if they are few enough to be read again.
+    pub(crate) fn to_text(&self) -> Result<String, InvalidValue> {
+        let text = (self.0.bits() <= MAX_TEXT_BITS).then(|| self.to_string());
+        text.filter(|text| text.trim_start_matches('-').len() <= MAX_DIGITS)
+            .ok_or_else(|| {
+                let shown = format!("a number of {} bits", self.0.bits());
+                InvalidValue::new(CLASS, shown, DIGITS)
+            })
     }
 
     fn checked(number: BigInt) -> Result<Self, InvalidValue> {
@@ -71,7 +83,8 @@ macro_rules! convert {
 
             fn try_from(number: &BigInteger) -> Result<Self, InvalidValue> {
                 Self::try_from(&number.0).map_err(|_| {
-                    InvalidValue::new(CLASS, number.to_string(), concat!("what fits in ", stringify!($int)))
+                    let shown = format!("a number of {} bits", number.0.bits());
+                    InvalidValue::new(CLASS, shown, concat!("what fits in ", stringify!($int)))
                 })
             }
         }
@@ -95,11 +108,7 @@ impl FromStr for BigInteger {
             || digits.len() > MAX_DIGITS
             || !digits.bytes().all(|byte| byte.is_ascii_digit())
         {
-            return Err(InvalidValue::new(
-                CLASS,
-                text,
-                "at most 315,000 decimal digits",
-            ));
+            return Err(InvalidValue::new(CLASS, text, DIGITS));
         }
         text.parse()
             .map_err(|_| InvalidValue::new(CLASS, text, "an integer"))
@@ -184,10 +193,12 @@ const CACHES: [&str; 4] = [
     "bitCountPlusOne",
 ];
 const CLASS: &str = "java.math.BigInteger";
-/// Converting to decimal and back takes time that grows with the square of the length.
 const MAX_BITS: u64 = 1 << 20;
-/// No number of more digits has as few bits.
-const MAX_DIGITS: usize = 315_653;
+/// Converting to decimal and back takes time that grows with the square of the length.
+const MAX_DIGITS: usize = 10_000;
+/// A number of more bits has more digits.
+const MAX_TEXT_BITS: u64 = 33_220;
+const DIGITS: &str = "at most 10,000 decimal digits";
 
 #[cfg(test)]
 mod tests {
@@ -225,7 +236,24 @@ mod tests {
         for text in ["", "+", "--1", "1.0", "0x1", "1_0"] {
             assert!(text.parse::<BigInteger>().is_err(), "{text}");
         }
-        assert!("9".repeat(MAX_DIGITS + 1).parse::<BigInteger>().is_err());
+        let most = "9".repeat(MAX_DIGITS);
+        for text in [most.clone(), format!("-{most}")] {
+            let number: BigInteger = text.parse().expect("as many as may be");
+            assert_eq!(number.to_text().as_deref(), Ok(&*text));
+        }
+        let error = format!("{most}9")
+            .parse::<BigInteger>()
+            .expect_err("one more");
+        assert!(error.to_string().contains("at most 10,000"), "{error}");
+        // One of 10,001 digits, and the largest that there is.
+        for bytes in [4153, 1 << 17] {
+            let number = [&[0x7f][..], &vec![0xff; bytes - 1]].concat();
+            let number = BigInteger::from_be_bytes(&number).expect("small enough");
+            let error = number.to_text().expect_err("too many digits");
+            assert!(error.to_string().contains("at most 10,000"), "{error}");
+            let error = i64::try_from(&number).expect_err("too large").to_string();
+            assert!(error.contains(" bits"), "{error}");
+        }
         assert!(BigInteger::from_be_bytes(&vec![0x7f; 1 << 18]).is_err());
     }
 }
