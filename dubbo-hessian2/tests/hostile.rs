@@ -165,6 +165,28 @@ fn processor_time() -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn generic_forms_of_wide_classes_take_linear_time() {
+    use dubbo_hessian2::{Class, Object, java::bean, java::generic};
+    let time = |fields: usize, objects: usize, distinct: usize| {
+        let names = (0..fields).map(|field| format!("f{}", field % distinct));
+        let class = Class::new("A", names);
+        let object = || Object::new(class.clone(), vec![Value::Int(1); fields]).into();
+        let list = Value::list((0..objects).map(|_| object()));
+        let start = processor_time();
+        generic::generalize(&list, generic::ClassKey::Include).expect("has a form");
+        bean::describe(&list).expect("has a form");
+        processor_time() - start
+    };
+    // As many values in all.
+    let narrow = time(32, 4096, 32);
+    for distinct in [1, 2048, 4096] {
+        let wide = time(4096, 32, distinct);
+        assert!(wide < narrow.max(10_000_000) * 8, "{narrow} ns, {wide} ns");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_hundred_thousand_small_objects_take_linear_time() {
     let time = |count: i32| {
         let mut input = bytes("43 01 41 91 01 62 58");

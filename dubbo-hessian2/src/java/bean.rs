@@ -136,8 +136,8 @@ impl Describer {
             return Ok(descriptor(class, PRIMITIVE, [("value", value.clone())]));
         }
         let mut properties = Vec::new();
-        for (position, (name, value)) in object.fields().enumerate() {
-            if !value.is_null() && object.class_definition().position(name) == Some(position) {
+        for (name, value) in object.kept_fields() {
+            if !value.is_null() {
                 properties.push((name.into(), self.value(value, depth + 1)?));
             }
         }

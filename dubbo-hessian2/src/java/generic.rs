@@ -162,11 +162,8 @@ impl Generalizer {
             return Ok(value.clone());
         }
         let mut entries = self.class_entry(object.class());
-        for (position, (name, value)) in object.fields().enumerate() {
-            // A field that hides an inherited one comes after it, and Java keeps the last.
-            if object.class_definition().position(name) == Some(position) {
-                entries.push((name.into(), self.value(value)?));
-            }
+        for (name, value) in object.kept_fields() {
+            entries.push((name.into(), self.value(value)?));
         }
         Ok(Value::map(entries))
     }

@@ -115,6 +115,13 @@ impl Object {
             .zip(&self.fields)
     }
 
+    /// The fields that Java keeps: one that hides an inherited field comes after it.
+    pub(crate) fn kept_fields(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let names = self.class.fields();
+        let kept = self.class.kept();
+        kept.map(move |position| (&*names[position], &self.fields[position]))
+    }
+
     /// The values of the fields, in their order.
     pub fn values(&self) -> &[Value] {
         &self.fields
