@@ -1,11 +1,11 @@
 //! `java.lang.Throwable` and what extends it.
 
-use std::{borrow::Cow, collections::HashMap, error::Error, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, error::Error, fmt, iter::successors, sync::Arc};
 
 use super::{StackFrame, object::field};
 use crate::{
     Class, DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, List,
-    ToHessian, Value,
+    MAX_DEPTH, ToHessian, Value,
 };
 
 /// An exception of any class: its message, cause, stack and whatever fields its class adds. Cheap to clone.
@@ -143,8 +143,7 @@ impl Throwable {
         if let Some(position) = inner.class.position(name) {
             inner.further[position - FIELDS.len()] = value.into();
         } else {
-            let names = inner.class.fields().iter().map(|name| &**name);
-            inner.class = Class::new(inner.class.name(), names.chain([name]));
+            inner.class.push(name);
             inner.further.push(value.into());
         }
         self
@@ -228,12 +227,16 @@ impl fmt::Display for Throwable {
 }
 
 impl fmt::Debug for Throwable {
-    /// Without what is suppressed: exceptions may share much, and all of it would be shown again and again.
+    /// Without what is suppressed: exceptions may share much, and all of it would be shown again and again. Causes
+    /// without their own fields, and not all of a long chain.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let causes = successors(self.cause(), |cause| cause.0.cause.as_ref())
+            .take(MAX_CAUSES)
+            .map(ToString::to_string);
         f.debug_struct("Throwable")
             .field("class", &self.class())
             .field("message", &self.message())
-            .field("cause", &self.cause())
+            .field("causes", &causes.collect::<Vec<_>>())
             .field("stack_trace", &self.stack_trace().len())
             .field("suppressed", &self.suppressed().len())
             .finish_non_exhaustive()
@@ -243,6 +246,30 @@ impl fmt::Debug for Throwable {
 impl Error for Throwable {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause().map(|cause| cause as _)
+    }
+}
+
+/// Dropping without recursion: a chain of causes can be as long as a program likes.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let mut waiting = Vec::new();
+        self.release(&mut waiting);
+        while let Some(Throwable(inner)) = waiting.pop() {
+            if let Some(mut inner) = Arc::into_inner(inner) {
+                inner.release(&mut waiting);
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Hands over the exceptions that nothing else may keep.
+    fn release(&mut self, waiting: &mut Vec<Throwable>) {
+        waiting.extend(self.cause.take());
+        if Arc::strong_count(&self.suppressed) == 1 {
+            waiting.extend_from_slice(&self.suppressed);
+            self.suppressed = Arc::new([]);
+        }
     }
 }
 
@@ -298,6 +325,8 @@ impl JavaType for Throwable {
 /// Turns values into exceptions, each shared one once: a message of a few bytes can refer to one in a million ways.
 #[derive(Default)]
 struct Reader {
+    /// How many exceptions are being read, one inside the other.
+    depth: usize,
     throwables: HashMap<usize, Throwable>,
     stacks: HashMap<usize, Arc<[StackFrame]>>,
     suppressed: HashMap<usize, Arc<[Throwable]>>,
@@ -329,6 +358,13 @@ impl Reader {
             let error = format!("{class:?} is no exception: it has no field `detailMessage`");
             return Err(DecodeError::custom(error));
         };
+        // By references, a chain can be as long as a message.
+        if self.depth == MAX_DEPTH {
+            return Err(DecodeError::custom(format!(
+                "more than {MAX_DEPTH} exceptions that led to each other"
+            )));
+        }
+        self.depth += 1;
         let (names, further) = further(value);
         let throwable = Throwable(Arc::new(Inner {
             class: Class::new(class, FIELDS.into_iter().chain(names)),
@@ -354,6 +390,7 @@ impl Reader {
             origin: further.iter().any(is_container).then(|| value.clone()),
             further,
         }));
+        self.depth -= 1;
         self.throwables.insert(address, throwable.clone());
         Ok(throwable)
     }
@@ -426,3 +463,51 @@ const GENERIC_EXCEPTIONS: [&str; 2] = [
 ];
 /// A chain of errors that is longer is cut: it would not be read on the other side either.
 const MAX_CAUSES: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::Throwable;
+    use crate::{from_slice, to_vec};
+
+    #[test]
+    fn a_long_chain_is_dropped_and_printed_without_recursion() {
+        type Link = fn(Throwable, Throwable) -> Throwable;
+        let links: [Link; 3] = [
+            Throwable::with_cause,
+            |outer, inner| outer.with_suppressed([inner]),
+            |outer, inner| outer.with_suppressed([inner.clone()]).with_cause(inner),
+        ];
+        for link in links {
+            let chain = (0..200_000).fold(Throwable::new("A", "innermost"), |inner, _| {
+                link(Throwable::new("A", ""), inner)
+            });
+            assert!(format!("{chain:?}").len() < 10_000);
+            to_vec(&chain).expect_err("too deep to be written");
+            let kept = chain.clone();
+            drop(chain);
+            assert_eq!(kept.class(), "A");
+        }
+    }
+
+    #[test]
+    fn a_long_chain_of_references_is_refused() {
+        // Exceptions in a list, each caused by the one before it: nothing nests but by references.
+        let message = |count: i32| {
+            let mut bytes = b"C\x01A\x93\x01m\x05cause\x0ddetailMessage\x60W".to_vec();
+            for index in 0..count {
+                let before = to_vec(&(index + 1)).expect("encodes");
+                bytes.extend(if index == 0 {
+                    b"\x60NNN".to_vec()
+                } else {
+                    [b"\x60NQ", &before[..], b"N"].concat()
+                });
+            }
+            let last = to_vec(&(count + 1)).expect("encodes");
+            [&bytes[..], b"ZQ", &last, b"N"].concat()
+        };
+        let read = from_slice::<Throwable>(&message(100)).expect("a short one");
+        assert!(read.cause().and_then(Throwable::cause).is_some());
+        let error = from_slice::<Throwable>(&message(100_000)).expect_err("a long one");
+        assert!(error.to_string().contains("more than 512"), "{error}");
+    }
+}
