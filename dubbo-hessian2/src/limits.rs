@@ -24,8 +24,10 @@ pub struct Limits {
     /// How deep lists, maps and objects may nest, what is reached through references included. Default 128; more than
     /// [`MAX_DEPTH`] counts as that.
     pub depth: usize,
-    /// How many things there may be that take much more memory than bytes: lists, maps, objects, names of fields, values
-    /// inside a [`Value`](crate::Value), and nulls in the place of large structs. Default 1 000 000.
+    /// How many things there may be that take much more memory than bytes: lists, maps, objects, names of fields and
+    /// values inside a [`Value`](crate::Value), and each 64 bytes of memory that elements of lists and maps, and what
+    /// boxes and handles hold, take beyond eight times their bytes, as nulls in the place of large structs do. Default
+    /// 1 000 000.
     pub nodes: usize,
     /// How many bytes may be read again, because references stand for plain Rust values, which are not shared.
     /// Default 16 MiB.

@@ -131,7 +131,9 @@ impl<T: FromHessian + Any + Send + Sync> FromHessian for Shared<T> {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         decoder.shared(
             |decoder, cell: &Arc<OnceLock<Weak<T>>>| {
+                let start = decoder.position();
                 let value = Arc::new(T::decode(decoder)?);
+                decoder.count_memory(size_of::<T>() + 2 * size_of::<usize>(), start)?;
                 cell.get_or_init(|| Arc::downgrade(&value));
                 Ok(Self(Handle::Owner(value)))
             },

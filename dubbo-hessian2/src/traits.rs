@@ -70,9 +70,14 @@ pub trait FromHessian: Sized {
     /// Reads a `Vec<Self>`: any form of a list, and for `u8` and `i8` binary too.
     fn decode_list(decoder: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
         decoder.read_list(Vec::with_capacity, |items, decoder| {
-            items.push(Self::decode(decoder)?);
+            items.push(decoder.element()?);
             Ok(())
         })
+    }
+
+    /// Reads the key of a map. JSON has no keys but texts, so numbers and booleans are read from these too.
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Self::decode(decoder)
     }
 }
 

@@ -205,12 +205,12 @@ mod tests {
         assert_eq!(decoder.int().expect("what follows"), 3);
         let map: BTreeMap<String, Value> = from_slice(&bytes[..11]).expect("reads");
         assert_eq!(map.len(), 2);
-        // A name is a string for whoever asks for anything else.
+        // A name is a string, which the key is read from.
         let error = from_slice::<BTreeMap<i32, i32>>(&bytes[..11]).expect_err("no number");
         assert!(
             error
                 .to_string()
-                .starts_with("expected an int, found a string"),
+                .starts_with("\"a\" is no int: want one, or its text, as a key"),
             "{error}"
         );
         assert_eq!(error.offset(), 9);

@@ -15,7 +15,9 @@ mod value;
 use self::{definitions::Definitions, made::Made, references::References};
 pub use kind::Kind;
 
-use crate::{DecodeError, DecodeOptions, error::Problem, limits::MAX_DEPTH, stack::Stack};
+use crate::{
+    DecodeError, DecodeOptions, FromHessian, error::Problem, limits::MAX_DEPTH, stack::Stack,
+};
 
 /// Reads values one after another from a slice (`docs/spec/hessian2.md`).
 ///
@@ -51,6 +53,8 @@ pub struct Decoder<'a> {
     max_depth: usize,
     stack: Stack,
     nodes: usize,
+    /// Memory that counts, but not yet as a node.
+    excess: usize,
     /// The name of a field that is read as the key of a map. While it waits, `position` is the end of the input, where
     /// nothing is read by mistake.
     parked: Option<Parked>,
@@ -83,6 +87,7 @@ impl<'a> Decoder<'a> {
             max_depth: options.limits.depth.min(MAX_DEPTH),
             stack: Stack::default(),
             nodes: 0,
+            excess: 0,
             parked: None,
         }
     }
@@ -198,6 +203,46 @@ impl<'a> Decoder<'a> {
         )
     }
 
+    /// Reads an element of a collection, and counts its memory.
+    #[inline]
+    pub(crate) fn element<T: FromHessian>(&mut self) -> Result<T, DecodeError> {
+        let start = self.position();
+        let value = T::decode(self)?;
+        self.count_memory(size_of::<T>(), start)?;
+        Ok(value)
+    }
+
+    /// Reads an entry of a map, and counts its memory.
+    #[inline]
+    pub(crate) fn entry<K: FromHessian, V: FromHessian>(&mut self) -> Result<(K, V), DecodeError> {
+        let start = self.position();
+        let key = K::decode_key(self)?;
+        let entry = (key, V::decode(self)?);
+        self.count_memory(size_of::<(K, V)>(), start)?;
+        Ok(entry)
+    }
+
+    /// Counts what was read from `start` on and takes `size` bytes of memory: a single byte can stand for all of a
+    /// large struct.
+    #[inline]
+    pub(crate) fn count_memory(&mut self, size: usize, start: usize) -> Result<(), DecodeError> {
+        if size <= FREE_MEMORY {
+            return Ok(());
+        }
+        let read = self.position().saturating_sub(start);
+        match size.saturating_sub(read.saturating_mul(FREE_MEMORY)) {
+            0 => Ok(()),
+            excess => self.count_excess(excess),
+        }
+    }
+
+    fn count_excess(&mut self, excess: usize) -> Result<(), DecodeError> {
+        self.excess += excess;
+        let nodes = self.excess / NODE_MEMORY;
+        self.excess %= NODE_MEMORY;
+        self.count_nodes(nodes)
+    }
+
     #[inline]
     fn check(
         &self,
@@ -235,6 +280,10 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// How much memory a byte may become without being counted: a `long` of one byte, say.
+const FREE_MEMORY: usize = 8;
+/// How much memory beyond that counts as a node.
+const NODE_MEMORY: usize = 64;
 const CLASS_DEFINITION: u8 = b'C';
 const REFERENCE: u8 = b'Q';
 /// The end of a map or of a list without a length.

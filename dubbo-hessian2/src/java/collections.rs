@@ -42,7 +42,7 @@ macro_rules! list {
                 decoder.read_list(
                     |_| Self::default(),
                     |items, decoder| {
-                        items.0.extend([T::decode(decoder)?]);
+                        items.0.extend([decoder.element::<T>()?]);
                         Ok(())
                     },
                 )
@@ -103,8 +103,7 @@ macro_rules! map {
                     return Ok(Self::default());
                 }
                 decoder.read_map(Self::default, |entries, decoder| {
-                    let key = K::decode(decoder)?;
-                    entries.0.extend([(key, V::decode(decoder)?)]);
+                    entries.0.extend([decoder.entry::<K, V>()?]);
                     Ok(())
                 })
             }

@@ -153,7 +153,7 @@ impl<T: FromHessian + Eq + Hash, S: BuildHasher + Default> FromHessian for HashS
         decoder.read_list(
             |length| Self::with_capacity_and_hasher(length, S::default()),
             |set, decoder| {
-                set.insert(T::decode(decoder)?);
+                set.insert(decoder.element()?);
                 Ok(())
             },
         )
@@ -172,7 +172,7 @@ impl<T: FromHessian + Ord> FromHessian for BTreeSet<T> {
         decoder.read_list(
             |_| Self::new(),
             |set, decoder| {
-                set.insert(T::decode(decoder)?);
+                set.insert(decoder.element()?);
                 Ok(())
             },
         )

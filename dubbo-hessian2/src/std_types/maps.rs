@@ -47,8 +47,7 @@ where
         }
         // Its length is not known before: a map that grows would hash its keys again and again.
         let entries = decoder.read_map(Vec::new, |entries, decoder| {
-            let key = K::decode(decoder)?;
-            entries.push((key, V::decode(decoder)?));
+            entries.push(decoder.entry()?);
             Ok(())
         })?;
         Ok(entries.into_iter().collect())
@@ -65,8 +64,8 @@ impl<K: FromHessian + Ord, V: FromHessian> FromHessian for BTreeMap<K, V> {
             return Ok(Self::default());
         }
         decoder.read_map(Self::default, |map, decoder| {
-            let key = K::decode(decoder)?;
-            map.insert(key, V::decode(decoder)?);
+            let (key, value) = decoder.entry()?;
+            map.insert(key, value);
             Ok(())
         })
     }

@@ -18,8 +18,8 @@ mod tests {
     use bytes::Bytes;
 
     use crate::{
-        DecodeOptions, Decoder, FromHessian, Hessian, JavaType, Limits, ToHessian, Value,
-        from_slice, to_vec,
+        DecodeError, DecodeOptions, Decoder, FromHessian, Hessian, JavaType, Limits, Shared,
+        ToHessian, Value, from_slice, java::LinkedHashMap, to_vec,
     };
 
     #[derive(Debug, PartialEq, Hessian)]
@@ -149,6 +149,48 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_read_from_their_texts_as_well() {
+        fn check<K: FromHessian + Ord + Debug>(text: &str, key: K) {
+            let expected = BTreeMap::from([(key, 1)]);
+            // As the key of a map, and as the name of a field of an object that is read as a map.
+            let length = u8::try_from(text.len()).expect("short");
+            let text = [&[length], text.as_bytes()].concat();
+            let map = [b"H", &text[..], b"\x91Z"].concat();
+            let object = [b"C\x01A\x91", &text[..], b"\x60\x91"].concat();
+            for bytes in [map, object] {
+                let read: BTreeMap<K, i32> = from_slice(&bytes).expect("reads");
+                assert_eq!(read, expected);
+            }
+        }
+        check("-7", -7_i32);
+        check("9007199254740993", 9_007_199_254_740_993_i64);
+        check("-7", -7_i16);
+        check("-7", -7_i8);
+        check("-7", 249_u8);
+        check("249", 249_u8);
+        check("true", true);
+        check("x", 'x');
+        check("7", Some(7));
+        check("7", Box::new(7));
+        check("7", Arc::new(7));
+        check("7", "7".to_owned());
+        let floats: LinkedHashMap<f64, i32> = from_slice(b"H\x031.5\x91Z").expect("reads");
+        assert_eq!(floats.0, [(1.5, 1)]);
+        let hashed: HashMap<i32, i32> = from_slice(b"H\x017\x91\x98\x92Z").expect("reads");
+        assert_eq!(hashed, HashMap::from([(7, 1), (8, 2)]));
+
+        for text in ["", "a", "1.0", "2147483648", " 1"] {
+            let length = u8::try_from(text.len()).expect("short");
+            let bytes = [&b"H"[..], &[length], text.as_bytes(), b"\x91Z"].concat();
+            let error = from_slice::<HashMap<i32, i32>>(&bytes).expect_err(text);
+            assert!(error.to_string().contains("is no int"), "{error}");
+        }
+        // Only keys: a value that is a text is still no number.
+        assert!(from_slice::<HashMap<i32, i32>>(b"H\x91\x017Z").is_err());
+        assert!(from_slice::<Vec<i32>>(b"\x79\x017").is_err());
+    }
+
+    #[test]
     fn null_is_zero_or_empty_unless_a_type_cannot_be() {
         fn check<T: FromHessian + PartialEq + Debug>(expected: T) {
             assert_eq!(from_slice::<T>(b"N").expect("reads"), expected);
@@ -175,33 +217,89 @@ mod tests {
         assert_eq!(from_slice::<Vec<i32>>(b"\x7aN\x91").expect("reads"), [0, 1]);
     }
 
-    #[test]
-    fn nulls_for_large_structs_are_counted() {
-        let limits = Limits {
-            nodes: 100,
-            ..Limits::DEFAULT
-        };
+    /// Memory for the elements alone, or the error that there would be too much.
+    fn memory<T: FromHessian>(element: &[u8], count: i32) -> Result<usize, DecodeError> {
         let options = DecodeOptions {
-            limits,
+            limits: Limits {
+                nodes: 1000,
+                ..Limits::DEFAULT
+            },
             ..DecodeOptions::DEFAULT
         };
-        let bytes = [b"X\xc8\x80", [b'N'; 128].as_slice()].concat();
+        let count_of = usize::try_from(count).expect("positive");
+        let class = b"C\x01W\x90";
+        let bytes = [
+            &class[..],
+            b"X",
+            &to_vec(&count).expect("encodes"),
+            &element.repeat(count_of),
+        ]
+        .concat();
         let mut decoder = Decoder::with_options(&bytes, &options);
-        let error = Vec::<Option<Wide>>::decode(&mut decoder).expect_err("too much");
-        assert!(error.is_limit(), "{error}");
-        let mut decoder = Decoder::with_options(&bytes, &options);
-        assert_eq!(
-            Vec::<Option<i64>>::decode(&mut decoder)
-                .expect("small ones")
-                .len(),
-            128
-        );
+        let list = Vec::<T>::decode(&mut decoder)?;
+        Ok(list.len() * size_of::<T>())
+    }
+
+    #[test]
+    fn memory_is_bounded_by_what_was_sent() {
+        type Memory = fn(&[u8], i32) -> Result<usize, DecodeError>;
+        let kinds: [(&str, Memory, &[u8], usize); 11] = [
+            ("structs", memory::<Wide>, b"\x60", 0),
+            ("nothing", memory::<Option<Wide>>, b"N", 0),
+            ("strings", memory::<String>, b"N", 0),
+            ("maps", memory::<HashMap<String, String>>, b"N", 0),
+            ("lists", memory::<Vec<i32>>, b"N", 0),
+            ("boxed slices", memory::<Box<[i32]>>, b"N", 0),
+            ("boxed numbers", memory::<Box<i64>>, b"\x91", 32),
+            ("boxed maps", memory::<Box<HashMap<i32, i32>>>, b"N", 64),
+            ("counted", memory::<Arc<String>>, b"N", 40),
+            ("handles", memory::<Shared<i64>>, b"\x91", 32),
+            (
+                "handles of maps",
+                memory::<Shared<HashMap<i32, i32>>>,
+                b"N",
+                64,
+            ),
+        ];
+        for (name, memory, element, behind) in kinds {
+            let mut largest = 0;
+            for count in [100, 1_000, 10_000, 100_000, 1_000_000] {
+                let sent = usize::try_from(count).expect("positive") * element.len();
+                match memory(element, count) {
+                    Ok(memory) => largest = memory + sent / element.len() * behind,
+                    Err(error) => assert!(error.is_limit(), "{name}: {error}"),
+                }
+                assert!(
+                    largest <= 16 * sent + 2 * 1000 * 64,
+                    "{name}: {largest} of {sent}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_no_more_than_its_bytes_is_not_counted() {
+        for (element, memory) in [
+            (
+                &b"\x91"[..],
+                memory::<i32> as fn(&[u8], i32) -> Result<usize, DecodeError>,
+            ),
+            (b"\xe1", memory::<i64>),
+            (b"N", memory::<Option<i32>>),
+            (b"N", memory::<Option<Box<Wide>>>),
+            (b"\x02ab", memory::<String>),
+            (b"\x02ab", memory::<Arc<str>>),
+        ] {
+            memory(element, 100_000).expect("is not counted");
+        }
     }
 
     #[derive(Debug, Hessian)]
-    #[hessian(class = "Wide")]
+    #[hessian(class = "W")]
     struct Wide {
-        first: String,
-        second: String,
+        one: HashMap<String, String>,
+        two: HashMap<String, String>,
+        three: HashMap<String, String>,
+        four: HashMap<String, String>,
     }
 }

@@ -1,8 +1,11 @@
 //! Booleans, numbers and nothing.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, str::FromStr};
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use crate::{
+    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, ToHessian,
+    java::InvalidValue,
+};
 
 macro_rules! scalars {
     ($($type:ty: $name:literal, $boxed:literal, $method:ident, $zero:expr;)*) => {
@@ -22,6 +25,10 @@ macro_rules! scalars {
 
                 fn from_null() -> Option<Self> {
                     Some($zero)
+                }
+
+                fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+                    key(decoder, $name)
                 }
             }
 
@@ -70,6 +77,10 @@ impl FromHessian for f32 {
     fn from_null() -> Option<Self> {
         Some(0.0)
     }
+
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        key(decoder, "float")
+    }
 }
 
 impl JavaType for f32 {
@@ -97,6 +108,10 @@ impl FromHessian for i16 {
 
     fn from_null() -> Option<Self> {
         Some(0)
+    }
+
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        key(decoder, "short")
     }
 }
 
@@ -131,6 +146,10 @@ impl FromHessian for i8 {
 
     fn from_null() -> Option<Self> {
         Some(0)
+    }
+
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        key(decoder, "byte")
     }
 
     fn decode_list(decoder: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
@@ -169,19 +188,19 @@ impl ToHessian for u8 {
 
 impl FromHessian for u8 {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        let value = i32::decode(decoder)?;
-        let signed = i8::try_from(value).map(i8::cast_unsigned);
-        signed
-            .or_else(|_| value.try_into())
-            .map_err(|_| out_of_range(value, "byte"))
+        byte(i32::decode(decoder)?)
     }
 
     fn from_null() -> Option<Self> {
         Some(0)
     }
 
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        byte(i32::decode_key(decoder)?)
+    }
+
     fn decode_list(decoder: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
-        if decoder.peek()? == crate::Kind::List {
+        if decoder.peek()? == Kind::List {
             return decoder.read_list(Vec::with_capacity, |items, decoder| {
                 items.push(Self::decode(decoder)?);
                 Ok(())
@@ -231,6 +250,30 @@ impl JavaType for () {
     fn boxed_name() -> Cow<'static, str> {
         "java.lang.Void".into()
     }
+}
+
+/// Of a byte with or without a sign.
+fn byte(value: i32) -> Result<u8, DecodeError> {
+    let signed = i8::try_from(value).map(i8::cast_unsigned);
+    signed
+        .or_else(|_| value.try_into())
+        .map_err(|_| out_of_range(value, "byte"))
+}
+
+/// The key of a map: itself, or its text.
+fn key<T: FromHessian + FromStr>(
+    decoder: &mut Decoder<'_>,
+    name: &'static str,
+) -> Result<T, DecodeError> {
+    if decoder.peek()? != Kind::String {
+        return T::decode(decoder);
+    }
+    let start = decoder.position();
+    let text = decoder.str()?;
+    text.parse().map_err(|_| {
+        let error = InvalidValue::new(name, text, "one, or its text, as a key");
+        DecodeError::custom(error.to_string()).or_at(start)
+    })
 }
 
 #[cold]

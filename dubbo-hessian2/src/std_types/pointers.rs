@@ -39,7 +39,14 @@ macro_rules! owners {
 
             impl<T: FromHessian> FromHessian for $owner<T> {
                 fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-                    T::decode(decoder).map(Self::new)
+                    let start = decoder.position();
+                    let value = T::decode(decoder)?;
+                    decoder.count_memory(size_of::<T>() + COUNTERS, start)?;
+                    Ok(Self::new(value))
+                }
+
+                fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+                    T::decode_key(decoder).map(Self::new)
                 }
 
                 fn from_null() -> Option<Self> {
@@ -78,14 +85,17 @@ impl<T: ToHessian> ToHessian for Option<T> {
 
 impl<T: FromHessian> FromHessian for Option<T> {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        if !decoder.null()? {
-            return T::decode(decoder).map(Some);
+        if decoder.null()? {
+            return Ok(None);
         }
-        // One byte stands for all of a struct.
-        if size_of::<T>() > LARGE {
-            decoder.count_node()?;
+        T::decode(decoder).map(Some)
+    }
+
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        if decoder.null()? {
+            return Ok(None);
         }
-        Ok(None)
+        T::decode_key(decoder).map(Some)
     }
 
     fn from_null() -> Option<Self> {
@@ -108,5 +118,5 @@ impl<T: JavaType> JavaType for Option<T> {
     }
 }
 
-/// As long as a string or a list and its like.
-const LARGE: usize = 32;
+/// What an allocation takes on top: the counters of an `Arc`, or what the allocator keeps.
+const COUNTERS: usize = 16;
