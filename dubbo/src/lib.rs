@@ -53,6 +53,10 @@
 //! - A client's method gives a [`Call`]: it takes options and starts when it is awaited. **Calls that fail are tried
 //!   again**, twice by default, as in every Dubbo: set `retries: 0` for what must not be done twice. [`Status::retry`]
 //!   says what is repeated.
+//! - A Java interface is a trait with [`service`](macro@service), which says [what Java's types are in
+//!   Rust](macro@service#types); exceptions are those of [`java`]: [`java::exception_with`] throws, and
+//!   [`java::thrown_as`] tells which it was.
+//! - [`config::TlsConfig`] is TLS and mutual TLS, for all that a program serves and calls.
 //! - A [`Filter`] sees every call of a service or a reference that names it:
 //!
 //! ```

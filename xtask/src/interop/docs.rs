@@ -183,15 +183,33 @@ const INTRODUCTION: &str = "\
 
 # What works with whom
 
+In short, of one program in Rust and another in Go or Java:
+
+- **Everything everyday works**, both ways: protobuf services over Triple and Java interfaces over Triple and `dubbo`, with
+  timeouts, errors and exceptions, attachments, generic calls; streams and health over Triple; calls that are under way
+  when a provider stops end well.
+- **dubbo-go over Triple** refuses null as an argument of Java interfaces, has no `$echo` and no streams without protobuf,
+  keeps error details with code 17 only; its callers ignore the timeout of a single call.
+- **dubbo-go over `dubbo`** takes and sends 1,024,000 bytes at most. It makes an empty bean of a null argument, answers
+  most errors with a `java.lang.Throwable`, and shows its callers errors as mere texts and no attachments of answers.
+- **dubbo-go over both** takes no list where its method has a slice such as `[]string` or `[]*User`, as argument or as
+  result (lists as `Object` and in beans work); it forgets classes such as `LinkedList`, and has no overloads and no
+  `$invokeAsync`.
+- **Dubbo Java over Triple** serves any group and version, spoils attachments beyond ASCII, gives an attachment one value
+  and streams no trailers, has no error details, knows the codes up to 16, and lets a handler run on after its deadline.
+- **Dubbo Java over `dubbo`**: all values and exceptions of classes that it has work; its callers see an error that is no exception as one of the
+  network.
+- **Not checked here**: TLS, registries (all calls go to an address), other versions of the two.
+
 Every cell is a live check between two programs, run by CI: a consumer makes the calls of a case, and what it and the provider
-saw is compared with a table. The last two columns are Dubbo Java and dubbo-go without us, measured in the same way by
-`cargo xtask interop others`.
+saw is compared with a table. `Rust→Go` is a consumer in Rust that calls a provider in Go. The last two columns are Dubbo Java
+and dubbo-go without us, measured in the same way by `cargo xtask interop others`: what fails there is no matter of ours.
 
 | | |
 |---|---|
-| ✓ | the contract's result; a number says in which form |
-| peer | the other side decides that it is something else: the note says what, our side ends with a true error or result, and `interop/captures` has the traffic |
-| ✗ | among the others: not the contract's result |
+| ✓ | what was agreed came out; a number points to a note below the table that says in which form |
+| peer | the other program decides: what was agreed did not come out because dubbo-go or Dubbo Java does something else. The note says what. Our side still ends with a true result or a clear error; `interop/captures` has the traffic |
+| ✗ | in the last two columns: what was agreed did not come out |
 | – | not run; a number says why |
 
 In all:
