@@ -33,6 +33,16 @@ pub(crate) trait Connector: Send + Sync + 'static {
     async fn connect(&self, address: &str) -> io::Result<Stream>;
 }
 
+/// What may be wrong when a connection ended before the peer said a word in the protocol that this side speaks.
+/// `is_secure` is whether TLS was spoken.
+pub(crate) fn hint_unheard(is_secure: bool) -> &'static str {
+    if is_secure {
+        "the peer may serve another protocol; if it demands a certificate, see `dubbo.tls_config.tls-cert-file`"
+    } else {
+        "the peer may serve another protocol; if it demands TLS, set `dubbo.tls_config.ca-cert-file`"
+    }
+}
+
 /// TCP, secured if the instance's settings say so. Every address that the host's name has is tried in turn.
 #[derive(Debug)]
 pub(crate) struct Dialer {

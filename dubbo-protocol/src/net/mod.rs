@@ -25,7 +25,7 @@ use dubbo_core::{extension::ExtensionContext, protocol::ProtocolError, tls::TlsF
 
 use self::port::Ports;
 pub(crate) use self::{
-    connect::{Connector, Dialer},
+    connect::{Connector, Dialer, hint_unheard},
     dialect::Dialect,
     port::{Accepted, Listening},
     preface::Preface,

@@ -52,7 +52,8 @@ impl Ports {
             }
         }
         let tls = ServerTls::load(files)?;
-        let listener = TcpListener::bind((host, port)).await.map_err(refused)?;
+        let bound = TcpListener::bind((host, port)).await;
+        let listener = bound.map_err(|error| refused(explain(error)))?;
         let open = Arc::new(Port {
             host: host.to_owned(),
             bound: listener.local_addr().map_err(refused)?,
@@ -62,6 +63,7 @@ impl Ports {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             refusals: Mutex::default(),
+            strangers: Mutex::default(),
         });
         open.join(files, dialects, &take)
             .map_err(|reason| refused(io::Error::other(reason)))?;
@@ -133,6 +135,8 @@ struct Port {
     tasks: TaskTracker,
     /// Connections that were told to go for want of TLS, or of the right one.
     refusals: Mutex<Trouble>,
+    /// Connections that speak a dialect which nobody serves here.
+    strangers: Mutex<Trouble>,
 }
 
 impl Port {
@@ -160,7 +164,10 @@ impl Port {
             .iter()
             .find(|dialect| takers[dialect.index()].is_some())
         {
-            return Err(format!("another protocol serves {taken} there already"));
+            return Err(format!(
+                "another entry of `protocols` serves {taken} there already; only entries of different protocols, such as \
+                 `tri` and `dubbo`, can share a port"
+            ));
         }
         for dialect in dialects {
             takers[dialect.index()] = Some(Arc::clone(take));
@@ -218,10 +225,10 @@ impl Port {
                         stream,
                         peer,
                     });
-                } else {
-                    tracing::debug!(
-                        %remote, port = self.bound.port(), spoken = %dialect, served = served(&takers),
-                        "a connection is refused: nobody here speaks that"
+                } else if let Some(connections) = self.strangers.lock().met(Instant::now()) {
+                    tracing::warn!(
+                        %remote, port = self.bound.port(), spoken = %dialect, served = served(&takers), connections,
+                        "connections are refused: what they speak is not served on this port"
                     );
                 }
             }
@@ -296,6 +303,16 @@ async fn shake_hands(
     timeout(UNDECIDED, tls.accept(stream, negotiates))
         .await
         .map_err(|_| late("end of the handshake", UNDECIDED))?
+}
+
+/// Says what to do about the system's refusal of a port.
+fn explain(error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return error;
+    }
+    let text =
+        format!("{error}; something else listens there: set another `port` for the protocol");
+    io::Error::new(error.kind(), text)
 }
 
 fn served(takers: &Takers) -> String {

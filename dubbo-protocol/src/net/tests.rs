@@ -6,11 +6,17 @@ use dubbo_test::{
     certificates::{self, Authority, Issued},
     soon,
 };
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::mpsc,
     time::Instant,
+};
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::Field,
+    span::{Attributes, Id, Record},
 };
 
 use super::*;
@@ -147,7 +153,12 @@ async fn who_leaves_a_port_is_sent_nothing_more_and_the_last_closes_it() {
     closed(undecided).await;
     let other = TcpListener::bind(address).await.expect("the port is free");
     let taken = Served::on(&network, address.port(), HTTP).await;
-    assert!(reason(taken).contains("cannot listen on 127.0.0.1:"));
+    let text = reason(taken);
+    assert!(text.contains("cannot listen on 127.0.0.1:"), "{text}");
+    assert!(
+        text.contains("; something else listens there: set another `port`"),
+        "{text}"
+    );
     drop(other);
     let mut http = Served::on(&network, address.port(), HTTP)
         .await
@@ -175,7 +186,12 @@ async fn a_port_is_shared_by_different_dialects_with_the_same_settings_only() {
     let http = Served::on(&network, 0, HTTP).await.expect("free");
     let port = http.address().port();
     let text = reason(Served::on(&network, port, HTTP).await);
-    assert!(text.contains("another protocol serves HTTP/1"), "{text}");
+    for part in [
+        "another entry of `protocols` serves HTTP/1 there",
+        "entries of different protocols, such as `tri` and `dubbo`, can share a port",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
 
     let secure = Network {
         tls: Arc::new(files(None, Some(authority.issue(&["h"])))),
@@ -320,6 +336,11 @@ async fn what_is_no_use_in_a_file_is_told() {
     certificates::write(&beside("locked"), "ENCRYPTED PRIVATE KEY", b"?");
     certificates::write(&beside("odd"), "CERTIFICATE", b"not a certificate");
     certificates::write(&beside("odd-key"), "PRIVATE KEY", b"not a key");
+    // The version is a number from 0 in the only field of its tag.
+    let mut old = der_of(&std::fs::read_to_string(&issued.cert).expect("it is there"));
+    let version = old.windows(5).position(|at| at == b"\xa0\x03\x02\x01\x02");
+    old[version.expect("version 3") + 4] = 0;
+    certificates::write(&beside("old"), "CERTIFICATE", &old);
     std::fs::write(beside("cut"), "-----BEGIN CERTIFICATE-----\nAAAA\n").expect("room");
     std::fs::write(beside("large"), vec![b'\n'; 2 << 20]).expect("room");
     let own = |cert: PathBuf, key: PathBuf| files(None, Some(Issued { cert, key }));
@@ -338,7 +359,11 @@ async fn what_is_no_use_in_a_file_is_told() {
             own(beside("large"), key.clone()),
             "tls-cert-file: {}: it is larger than",
         ),
-        (own(beside("odd"), key), "tls-cert-file: {}: "),
+        (
+            own(beside("old"), key.clone()),
+            "tls-cert-file: {}: it is of X.509 version 1",
+        ),
+        (own(beside("odd"), key), "tls-cert-file: {}: BadEncoding"),
         (
             files(Some(beside("odd")), Some(issued.clone())),
             "ca-cert-file: {}: a certificate in it",
@@ -371,6 +396,59 @@ async fn a_file_that_comes_later_is_read_then() {
     assert!(reason(dialer.prepare()).contains("ca-cert-file"));
     std::fs::copy(authority.file(), late).expect("room");
     assert!(dialer.prepare().expect("it is there"));
+}
+
+#[tokio::test]
+async fn it_is_told_once_in_a_while_that_peers_speak_what_a_port_does_not_serve() {
+    let warnings = Warnings::default();
+    let _guard = tracing::subscriber::set_default(warnings.clone());
+    for (dialects, said, spoken, served) in [
+        (DUBBO, HTTP2_PREFACE, "HTTP/2", "dubbo"),
+        (HTTP, HEARTBEAT, "dubbo", "HTTP/1, HTTP/2"),
+    ] {
+        let on = Served::on(&Network::default(), 0, dialects)
+            .await
+            .expect("free");
+        for _ in 0..3 {
+            closed(say(on.address(), said).await).await;
+        }
+        let told = std::mem::take(&mut *warnings.0.lock());
+        let [told] = &told[..] else {
+            panic!("one for all of them: {told:?}");
+        };
+        let port = format!("port={} ", on.address().port());
+        let spoken = format!("spoken={spoken} served=\"{served}\"");
+        for part in ["is not served on this port", &port, &spoken] {
+            assert!(told.contains(part), "{part} in {told}");
+        }
+    }
+}
+
+/// Keeps the warnings of this thread.
+#[derive(Debug, Clone, Default)]
+struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == Level::WARN
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Vec::new();
+        event.record(&mut |field: &Field, value: &dyn fmt::Debug| {
+            fields.push(format!("{field}={value:?} "));
+        });
+        self.0.lock().push(fields.concat());
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
 }
 
 fn der_of(pem: &str) -> Vec<u8> {

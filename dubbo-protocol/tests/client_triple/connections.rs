@@ -58,7 +58,10 @@ async fn what_is_no_http2_server_is_never_taken_for_a_provider() {
             Some("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
             "does not speak HTTP/2",
         ),
-        (None, "closed the connection before it spoke HTTP/2"),
+        (
+            None,
+            "closed the connection before it spoke HTTP/2; the peer may serve another protocol; if it demands TLS",
+        ),
     ] {
         let (server, protocol) = (Server::bind().await, TripleProtocol::default());
         let stub = stub(&protocol, server.address(), "").await;

@@ -80,6 +80,33 @@ async fn callers_of_both_protocols_are_served_on_one_port() {
 }
 
 #[tokio::test]
+async fn a_peer_of_another_protocol_is_no_mystery() {
+    for (served, spoken) in [("tri", "dubbo"), ("dubbo", "tri")] {
+        let yaml =
+            format!("dubbo: {{protocols: {{p: {{name: {served}, ip: 127.0.0.1, port: 0}}}}}}");
+        let provider = load(&yaml).provide(UserServiceServer::new(Users));
+        let provider = provider.build().expect("valid");
+        provider.start().await.expect("starts");
+        let address = provider.exported()[0].address();
+
+        let consumer = load("dubbo: {consumer: {check: false}}").build();
+        let options = ReferenceConfig::new()
+            .url([format!("{spoken}://{address}")])
+            .retries(0);
+        let consumer = consumer.expect("valid");
+        let users: UserServiceClient = consumer.refer_with(options).await.expect("refers");
+        let answer = soon("an answer", users.get_user("ada".to_owned())).await;
+        let text = answer.expect_err("nobody understands it").to_string();
+        for part in [
+            "the peer may serve another protocol",
+            "if it demands TLS, set `dubbo.tls_config.ca-cert-file`",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn services_of_one_protocol_are_not_those_of_the_other() {
     let port = free_port().await;
     let _provider = provide(port, "").await;

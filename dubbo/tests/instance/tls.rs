@@ -294,7 +294,10 @@ async fn the_same_keys_secure_the_classic_protocol() {
         (ca(&authority) + &own(&authority.issue(&["client"])), "Ada"),
         (ca(&authority), "the peer demands a certificate"),
         (wrong_name, "it is not for `other.internal`"),
-        (String::new(), "the connection was lost"),
+        (
+            String::new(),
+            "if it demands TLS, set `dubbo.tls_config.ca-cert-file`",
+        ),
     ] {
         let consumer = load(&format!(
             "dubbo: {{consumer: {{check: false}}, tls_config: {{{tls}}}}}"

@@ -29,7 +29,7 @@ use super::{
     pulse::{Pulse, Silence},
     table::{Ending, Owner},
 };
-use crate::net::Stream;
+use crate::net::{Stream, hint_unheard};
 
 /// Reads and writes one connection until it ends: by the peer, by silence, or by the end of its last handle. Dropping it
 /// fails the calls that are left.
@@ -38,6 +38,8 @@ pub(super) struct Driver {
     wire: Arc<Wire>,
     decoder: FrameDecoder,
     pulse: Option<Pulse>,
+    /// The peer has said something in this protocol.
+    heard: bool,
     /// What is being written.
     batch: Option<Batch>,
     /// The next batch waits a moment for more calls.
@@ -58,6 +60,7 @@ impl Driver {
             wire,
             decoder: FrameDecoder::new(options.payload),
             pulse: Pulse::new(options.heartbeat),
+            heard: false,
             batch: None,
             gather: true,
             owed: 0,
@@ -120,22 +123,34 @@ impl Driver {
                     let text = "the peer closed the connection in the middle of a frame";
                     return Poll::Ready(text.to_owned());
                 }
-                Ok(0) => return Poll::Ready("the peer closed the connection".to_owned()),
+                Ok(0) => return Poll::Ready(self.advise("the peer closed the connection")),
                 Ok(_) => {}
-                Err(error) => return Poll::Ready(error.to_string()),
+                Err(error) => return Poll::Ready(self.advise(&error.to_string())),
             }
             if let Some(pulse) = &mut self.pulse {
                 pulse.note_read();
             }
             loop {
                 match self.decoder.next() {
-                    Ok(Some(received)) => self.receive(received),
+                    Ok(Some(received)) => {
+                        self.heard = true;
+                        self.receive(received);
+                    }
                     Ok(None) => break,
-                    Err(error) => return Poll::Ready(error.to_string()),
+                    // An alert of TLS, for one.
+                    Err(error) => return Poll::Ready(self.advise(&error.to_string())),
                 }
             }
         }
         Poll::Pending
+    }
+
+    /// What may be done about the end of a connection that never was one.
+    fn advise(&self, end: &str) -> String {
+        if self.heard {
+            return end.to_owned();
+        }
+        format!("{end}; {}", hint_unheard(self.io.is_secure()))
     }
 
     /// Writes what there is. Ready when nothing more is to be written, ever.

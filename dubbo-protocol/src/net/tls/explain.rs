@@ -26,7 +26,9 @@ pub(super) fn explain_handshake(error: io::Error) -> io::Error {
 pub(in super::super) fn explain(error: io::Error) -> io::Error {
     let text = match tls(&error) {
         None => return error,
-        Some(Error::InvalidCertificate(why)) => of_certificate(why),
+        Some(Error::InvalidCertificate(why)) => {
+            format!("the peer's certificate is refused: {}", of_certificate(why))
+        }
         Some(Error::AlertReceived(alert)) => of_alert(*alert),
         Some(Error::InvalidMessage(_)) => {
             format!("the peer does not speak TLS, or breaks it: {error}")
@@ -43,8 +45,9 @@ fn tls(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }
 
-fn of_certificate(why: &CertificateError) -> String {
-    let mut text = "the peer's certificate is refused: ".to_owned();
+/// What is wrong with a certificate: the peer's, or the one from this side.
+pub(super) fn of_certificate(why: &CertificateError) -> String {
+    let mut text = String::new();
     // Writing to a text does not fail.
     let _ = match why {
         CertificateError::UnknownIssuer => {
@@ -61,6 +64,9 @@ fn of_certificate(why: &CertificateError) -> String {
         ),
         CertificateError::Other(why) if why.to_string() == AUTHORITY => text.write_str(
             "it is that of an authority (`CA:TRUE`), which cannot be a peer's own; have the authority issue one",
+        ),
+        CertificateError::Other(why) if why.to_string() == VERSION => text.write_str(
+            "it is of X.509 version 1 or 2, and must be of version 3; issue it with extensions, such as `subjectAltName`",
         ),
         CertificateError::ExpiredContext { time, not_after } => {
             let days = (time.as_secs().saturating_sub(not_after.as_secs())) / DAY;
@@ -112,8 +118,9 @@ fn of_alert(alert: AlertDescription) -> String {
     }
 }
 
-/// What rustls has no name for.
+/// What rustls has no names for.
 const AUTHORITY: &str = "CaUsedAsEndEntity";
+const VERSION: &str = "UnsupportedCertVersion";
 
 /// In seconds.
 const DAY: u64 = 24 * 60 * 60;

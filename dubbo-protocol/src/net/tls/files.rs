@@ -11,6 +11,8 @@ use tokio_rustls::rustls::{
     },
 };
 
+use super::explain::of_certificate;
+
 /// The own certificate, those between it and its authority, and its private key.
 pub(super) struct Own<'f> {
     cert_file: &'f Path,
@@ -49,7 +51,7 @@ impl<'f> Own<'f> {
                 let reason = format!("it is not the key of the certificate in {cert} (`{CERT}`)");
                 bad(KEY, key_file, reason)
             }
-            Error::InvalidCertificate(_) => bad(CERT, cert_file, error),
+            Error::InvalidCertificate(why) => bad(CERT, cert_file, of_certificate(&why)),
             error => bad(KEY, key_file, error),
         };
         (self.certificates, self.key, refused)

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     endpoint::{Counted, Link, Opened, Opener},
-    net::{Connector, Stream},
+    net::{Connector, Stream, hint_unheard},
 };
 
 /// Opens connections to one address.
@@ -275,13 +275,9 @@ async fn handshake(
         .map_err(|error| ConnectError(error.to_string()))?;
 
     let hung_up = || {
-        let hint = if is_secure {
-            "; if it demands a certificate, see `dubbo.tls_config.tls-cert-file`"
-        } else {
-            "; if it demands TLS, set `dubbo.tls_config.ca-cert-file`"
-        };
+        let hint = hint_unheard(is_secure);
         ConnectError(format!(
-            "the peer closed the connection before it spoke HTTP/2{hint}"
+            "the peer closed the connection before it spoke HTTP/2; {hint}"
         ))
     };
     std::future::poll_fn(|cx| match pin!(&mut http2).poll(cx) {
