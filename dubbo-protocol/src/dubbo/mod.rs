@@ -40,13 +40,13 @@ use crate::net::Network;
 /// | parameter | default | what |
 /// |---|---|---|
 /// | `payload` | 8388608 | how many bytes a request or an answer may have; 0 is any number |
-/// | `heartbeat.timeout` | 3 × `heartbeat` | a connection on which nothing happens for so long is closed; 0 is never |
+/// | `heartbeat.timeout` | 3 × `heartbeat` | a connection on which nothing happens for so long, or whose peer takes nothing of its answers, is closed; 0 is never |
 /// | `heartbeat` | 60 s | how often consumers show that they are alive |
-/// | `accepts` | 0 | connections to the port; 0 is any number |
+/// | `accepts` | 0 | connections to the port, with those that have said nothing yet; 0 is any number, of which 1,024 may be silent |
 /// | `max-connection-calls` | 1000 | calls of one connection under way; beyond, it is not read from |
 /// | `max-calls` | 0 | calls of all connections under way; those beyond are refused with status 100; 0 is any number |
 ///
-/// All but `payload` hold for a port, and all services on it have the same.
+/// They are set in the `params` of a service, or of the protocol. All but `payload` hold for a port, and all services on it have the same.
 ///
 /// The `timeout` of a call is its deadline, when the handler is stopped. A connection that ends ends its calls, but for
 /// those that are one-way.
@@ -58,15 +58,16 @@ use crate::net::Network;
 /// | `connections` | 1 | connections to the address; references with the same connection parameters share them |
 /// | `connect.timeout` | 3 s | how long one attempt to connect may take |
 /// | `heartbeat` | 60 s | a provider from which nothing came for so long is asked for a sign of life; 0 is never |
-/// | `heartbeat.timeout` | 3 × `heartbeat` | after so long without one the connection is given up; 0 is never |
+/// | `heartbeat.timeout` | 3 × `heartbeat` | after so long without one, or with nothing taken of what is sent, the connection is given up; 0 is never |
 /// | `payload` | 8388608 | how many bytes a request or an answer may have; 0 is any number |
 /// | `application`, `token` | none | what the provider is told with each call |
 ///
 /// dubbo-go takes no request and no answer of more than 1,024,000 bytes, whatever is set here, and closes the connection.
 ///
 /// References connect in the background and again after a failure. A call of which nothing was written goes to another
-/// connection; every other failure is the caller's to judge ([`Status::retry`](dubbo_core::status::Status::retry)). A
-/// provider that says that it is about to stop (the event `R`, or `closing` in an answer) gets no new calls, until it says
+/// connection; every other failure is the caller's to judge ([`Status::retry`](dubbo_core::status::Status::retry)). What
+/// would end the same again is never repeated: a request that cannot be written (code 3, or 11 where it is too large), and an
+/// answer that the provider cannot write or this side cannot read (15, or 11), whose call has been done. A provider that says that it is about to stop (the event `R`, or `closing` in an answer) gets no new calls, until it says
 /// otherwise, closes the connection, or ten seconds are over. Dropping a call frees what it holds; the provider is not told,
 /// because the protocol has no way to.
 ///

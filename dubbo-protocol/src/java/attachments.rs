@@ -7,6 +7,10 @@ use dubbo_hessian2::{DecodeError, Decoder, EncodeError, Encoder, Kind};
 
 /// Writes an untyped map: text as strings, bytes as binary, and several values under one name as a list. The entries of
 /// the protocol come first; they stand in for attachments of those names.
+///
+/// # Errors
+///
+/// There are more than the other side would read, or one of a form that is not known.
 pub(crate) fn write_attachments_with(
     protocol: &[(&str, &str)],
     attachments: &Attachments,
@@ -21,6 +25,7 @@ pub(crate) fn write_attachments_with(
         .iter()
         .filter(|(name, _)| !is_protocols(name))
         .collect();
+    check_size(protocol, &all)?;
     encoder.begin_map(None);
     for (name, value) in protocol {
         encoder.str(name);
@@ -109,11 +114,7 @@ impl Reading {
         };
         match value {
             Some(value) => {
-                self.count(match &value {
-                    AttachmentValue::Binary(bytes) => bytes.len(),
-                    AttachmentValue::Text(text) => text.len(),
-                    _ => 0,
-                })?;
+                self.count(len(&value))?;
                 self.values += 1;
                 self.attachments.append(name.to_owned(), value);
             }
@@ -161,6 +162,41 @@ fn write_value(value: &AttachmentValue, encoder: &mut Encoder) -> Result<(), Enc
         }
     }
     Ok(())
+}
+
+/// What the other side would not read is not written.
+fn check_size(
+    protocol: &[(&str, &str)],
+    all: &[(Cow<'_, str>, AttachmentValue)],
+) -> Result<(), EncodeError> {
+    let count = protocol.len() + all.len();
+    let own = protocol
+        .iter()
+        .map(|(name, value)| name.len() + value.len());
+    let others = all.iter().map(|(name, value)| name.len() + len(value));
+    let bytes: usize = own.chain(others).sum();
+    if count <= MAX_VALUES && bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    let largest = all.iter().max_by_key(|(_, value)| len(value));
+    let largest = largest.map_or_else(String::new, |(name, value)| {
+        let name = shortened(name);
+        format!(
+            "; the largest is `{name}` with {} bytes: send it in the message",
+            len(value)
+        )
+    });
+    Err(EncodeError::custom(format!(
+        "{count} attachments with {bytes} bytes are over the limit of {MAX_VALUES} with {MAX_BYTES}{largest}"
+    )))
+}
+
+fn len(value: &AttachmentValue) -> usize {
+    match value {
+        AttachmentValue::Binary(bytes) => bytes.len(),
+        AttachmentValue::Text(text) => text.len(),
+        _ => 0,
+    }
 }
 
 fn shortened(text: &str) -> &str {
@@ -281,6 +317,34 @@ mod tests {
         ] {
             let error = read(bytes).expect_err(part);
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn as_much_is_written_as_is_read_and_no_more() {
+        let protocol = [("path", "x.Users")];
+        let many = |count: usize| (1..count).map(|n| (format!("k{n}"), "v"));
+        let text =
+            |len: usize| Attachments::from_iter([("big", "v".repeat(len)), ("k", "v".into())]);
+        let rest = "pathx.Usersbigkv".len();
+        for most in [many(MAX_VALUES).collect(), text(MAX_BYTES - rest)] {
+            let bytes = written(&protocol, &most);
+            read_attachments(&mut Decoder::new(&bytes)).expect("read");
+        }
+        for (more, largest) in [
+            (many(MAX_VALUES + 1).collect(), "`k"),
+            (text(MAX_BYTES - rest + 1), "`big` with 65521 bytes"),
+        ] {
+            let error = write_attachments_with(&protocol, &more, &mut Encoder::new());
+            let error = error.expect_err(largest).to_string();
+            assert!(
+                error.contains("over the limit of 1024 with 65536"),
+                "{error}"
+            );
+            assert!(
+                error.contains(&format!("; the largest is {largest}")),
+                "{error}"
+            );
         }
     }
 

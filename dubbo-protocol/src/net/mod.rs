@@ -18,6 +18,7 @@ mod port;
 mod preface;
 mod stream;
 mod tls;
+mod undecided;
 
 use std::{fmt, sync::Arc};
 

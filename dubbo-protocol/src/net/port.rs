@@ -17,6 +17,7 @@ use super::{
     dialect::{TLS, UNDECIDED},
     preface::listen_to,
     tls::ServerTls,
+    undecided::{MOST_UNDECIDED, Undecided},
 };
 
 /// The ports that protocols of one instance have open.
@@ -60,10 +61,12 @@ impl Ports {
             files: Arc::clone(files),
             tls,
             takers: RwLock::default(),
+            undecided: Undecided::default(),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             refusals: Mutex::default(),
             strangers: Mutex::default(),
+            crowding: Mutex::default(),
         });
         open.join(files, dialects, &take)
             .map_err(|reason| refused(io::Error::other(reason)))?;
@@ -88,6 +91,18 @@ impl Listening {
     /// Where it listens, the port never 0.
     pub(crate) fn address(&self) -> SocketAddr {
         self.port.bound
+    }
+
+    /// Keeps no more connections that have yet to show what they speak than `room` says that there is room for when one
+    /// comes, but one: the oldest are closed. Without this they are [`MOST_UNDECIDED`].
+    pub(crate) fn limit(&self, room: impl Fn() -> usize + Send + Sync + 'static) {
+        let mut takers = self.port.takers.write();
+        let room: Room = Arc::new(room);
+        for dialect in self.dialects {
+            if let Some(taker) = &mut takers[dialect.index()] {
+                taker.room = Some(Arc::clone(&room));
+            }
+        }
     }
 
     /// Gives the share up. When this is done nothing is taken any more, and with the last share the port is free again.
@@ -119,8 +134,17 @@ pub(crate) struct Accepted {
 /// What is done with a connection.
 pub(super) type Take = Arc<dyn Fn(Accepted) + Send + Sync>;
 
+/// How many connections more there may be.
+type Room = Arc<dyn Fn() -> usize + Send + Sync>;
+
 /// By the index of the dialect.
-type Takers = [Option<Take>; Dialect::COUNT];
+type Takers = [Option<Taker>; Dialect::COUNT];
+
+/// Who serves a dialect.
+struct Taker {
+    take: Take,
+    room: Option<Room>,
+}
 
 /// One listening socket, for as long as somebody has a share in it.
 struct Port {
@@ -129,6 +153,7 @@ struct Port {
     files: Arc<TlsFiles>,
     tls: Option<ServerTls>,
     takers: RwLock<Takers>,
+    undecided: Undecided,
     /// When the last share is gone.
     stop: CancellationToken,
     /// Accepting, and the connections of which it is not known yet what they speak.
@@ -137,6 +162,8 @@ struct Port {
     refusals: Mutex<Trouble>,
     /// Connections that speak a dialect which nobody serves here.
     strangers: Mutex<Trouble>,
+    /// Connections that had to go for others.
+    crowding: Mutex<Trouble>,
 }
 
 impl Port {
@@ -170,7 +197,10 @@ impl Port {
             ));
         }
         for dialect in dialects {
-            takers[dialect.index()] = Some(Arc::clone(take));
+            takers[dialect.index()] = Some(Taker {
+                take: Arc::clone(take),
+                room: None,
+            });
         }
         Ok(())
     }
@@ -209,18 +239,30 @@ impl Port {
                 return;
             }
         };
+        let mut entry = self.undecided.enter(self.most_undecided());
+        if entry.makes_leave > 0
+            && let Some(connections) = self.crowding.lock().met(Instant::now())
+        {
+            tracing::warn!(
+                port = self.bound.port(),
+                connections,
+                "connections that have not said what they speak are closed: there are too many"
+            );
+        }
         let heard = tokio::select! {
             biased;
             () = self.stop.cancelled() => return,
+            () = entry.sent_away() => return,
             heard = self.hear(stream) => heard,
         };
+        drop(entry);
         let remote = peer.remote;
         match heard {
             Ok((dialect, stream)) => {
                 // Held meanwhile: who has left is handed nothing more.
                 let takers = self.takers.read();
-                if let Some(take) = &takers[dialect.index()] {
-                    take(Accepted {
+                if let Some(taker) = &takers[dialect.index()] {
+                    (taker.take)(Accepted {
                         dialect,
                         stream,
                         peer,
@@ -253,6 +295,16 @@ impl Port {
             Some(tls) => Box::pin(shake_hands(tls, stream, negotiates, silence)).await?,
         };
         listen_to(stream, silence).await
+    }
+
+    /// How many connections there may be of which nothing is known.
+    fn most_undecided(&self) -> usize {
+        let takers = self.takers.read();
+        let rooms = takers
+            .iter()
+            .flatten()
+            .filter_map(|taker| taker.room.as_ref().map(|room| room()));
+        rooms.fold(MOST_UNDECIDED, usize::min)
     }
 
     /// Whether peers may negotiate a dialect, and how long they may have nothing to say.

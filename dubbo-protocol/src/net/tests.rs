@@ -180,6 +180,31 @@ async fn a_dropped_share_frees_the_port_for_the_next_one() {
 }
 
 #[tokio::test]
+async fn connections_that_say_nothing_are_kept_in_numbers() {
+    let network = Network::default();
+    let mut dubbo = Served::on(&network, 0, DUBBO).await.expect("free");
+    let address = dubbo.address();
+    dubbo.listening.limit(|| 2);
+    // Those of another share take the room that there is.
+    let http = Served::on(&network, address.port(), HTTP)
+        .await
+        .expect("shared");
+    http.listening.limit(|| 5);
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(TcpStream::connect(address).await.expect("it listens"));
+    }
+    for oldest in silent.drain(..2) {
+        closed(oldest).await;
+    }
+    for mut socket in silent {
+        socket.write_all(HEARTBEAT).await.expect("it is open");
+        socket.shutdown().await.expect("it is open");
+        assert_eq!(dubbo.next().await, (Dialect::Dubbo, HEARTBEAT.to_vec()));
+    }
+}
+
+#[tokio::test]
 async fn a_port_is_shared_by_different_dialects_with_the_same_settings_only() {
     let authority = Authority::new();
     let network = Network::default();

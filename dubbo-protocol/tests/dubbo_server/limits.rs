@@ -119,6 +119,26 @@ async fn connections_beyond_the_limit_are_closed_and_there_is_room_again_later()
 }
 
 #[tokio::test]
+async fn connections_that_say_nothing_count_too_and_the_oldest_go() {
+    let provider = Provider::at(&url().with_param("accepts", "3"), greeter()).await;
+    let mut speaking = provider.connect().await;
+    speaking.ask(&Call::greet("x")).await.value();
+    let mut silent = Vec::new();
+    for _ in 0..5 {
+        silent.push(provider.connect().await);
+    }
+    for gone in &mut silent[..3] {
+        gone.closed().await;
+    }
+    for last in &mut silent[3..] {
+        let answer = last.ask(&Call::greet("y")).await;
+        assert_eq!(answer.value(), Value::from("hello y"));
+    }
+    let answer = speaking.ask(&Call::greet("z")).await;
+    assert_eq!(answer.value(), Value::from("hello z"));
+}
+
+#[tokio::test]
 async fn a_peer_that_does_not_read_is_not_answered_without_end() {
     let began = Arc::new(Semaphore::new(0));
     let tell = Arc::clone(&began);

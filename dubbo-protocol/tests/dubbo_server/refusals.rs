@@ -55,12 +55,7 @@ async fn a_method_that_is_not_there_is_refused_with_those_that_are() {
     let mut connection = provider.connect().await;
     for (method, types, arguments, part) in [
         ("nope", "", &[][..], "there are greet, sum, rest, fail"),
-        (
-            "sum",
-            "V",
-            &[Value::Null],
-            "no method `sum` with 1 parameters",
-        ),
+        ("sum", "V", &[Value::Null], "sum(int, int), sum(long, long)"),
         (
             "sum",
             "VV",
@@ -202,6 +197,13 @@ async fn a_result_that_cannot_be_sent_is_an_error_and_not_silence() {
             let len = usize::try_from(call.message().0).expect("a length");
             Ok("x".repeat(len).into())
         })
+        .method("laden", async |call: Request<(bool,)>| {
+            call.context().reply().trailer("big", "x".repeat(70_000));
+            match call.message().0 {
+                true => Ok(1.into()),
+                false => Err::<Response<i32>, _>(dubbo_core::status::Status::business("no")),
+            }
+        })
         .method("largeError", async |_: Request<()>| {
             Err::<Response<()>, _>(dubbo_core::status::Status::business("x".repeat(5000)))
         });
@@ -210,12 +212,28 @@ async fn a_result_that_cannot_be_sent_is_an_error_and_not_silence() {
     let (status, text) = connection.ask(&Call::of("deep", "", &[])).await.refused();
     assert_eq!(status, 50);
     assert!(text.starts_with("Failed to send response: "), "{text}");
+    assert!(text.ends_with(&format!("of {GREETER}/deep")), "{text}");
+    for succeeds in [true, false] {
+        let call = Call::of("laden", "Z", &[succeeds.into()]);
+        let (status, text) = connection.ask(&call).await.refused();
+        assert_eq!(status, 50, "callers never repeat it");
+        for part in [
+            "`big` with 70000 bytes",
+            "1024 with 65536",
+            "it is of",
+            "/laden",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
     for call in [
         Call::of("large", "I", &[1000.into()]),
         Call::of("largeError", "", &[]),
     ] {
         let (status, text) = connection.ask(&call).await.refused();
         assert_eq!(status, 25);
+        let of = format!("of the answer of {GREETER}/{}", call.method);
+        assert!(text.contains(&of), "{text}");
         assert!(text.starts_with("Data length too large: "), "{text}");
         assert!(text.contains(", max payload: 1000"), "{text}");
     }
@@ -229,13 +247,15 @@ async fn a_request_over_the_limit_is_refused_and_read_over() {
     let mut connection = provider.connect().await;
     let large = Call::greet(&"x".repeat(1200));
     let len = large.body().len();
-    assert_eq!(
-        connection.ask(&large).await.refused(),
-        (
-            40,
-            format!("Data length too large: {len}, max payload: 1000; see the parameter `payload`")
-        )
-    );
+    let (status, text) = connection.ask(&large).await.refused();
+    assert_eq!(status, 40);
+    for part in [
+        format!("Data length too large: {len}, max payload: 1000. "),
+        "`payload` in `dubbo.provider.services.<name>.params` or `dubbo.protocols.<id>.params`"
+            .to_owned(),
+    ] {
+        assert!(text.contains(&part), "{text}");
+    }
     assert_eq!(
         connection.ask(&Call::greet("x")).await.value(),
         Value::from("hello x")
@@ -262,6 +282,8 @@ async fn each_service_has_its_own_limit() {
     let (status, text) = connection.ask(&large).await.refused();
     assert_eq!(status, 40);
     assert!(text.contains("max payload: 1000"), "{text}");
+    let of = format!("of the request to {GREETER}/greet");
+    assert!(text.contains(&of), "{text}");
     let other = large.with("version", "2");
     assert!(matches!(
         connection.ask(&other).await.value(),

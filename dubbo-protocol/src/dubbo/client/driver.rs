@@ -167,7 +167,11 @@ impl Driver {
                 continue;
             };
             while !batch.is_written() {
-                ready!(outbox.poll_write(batch, Pin::new(&mut self.io), cx))?;
+                let written = outbox.poll_write(batch, Pin::new(&mut self.io), cx);
+                if let Some(pulse) = &mut self.pulse {
+                    pulse.note_stuck(written.is_pending());
+                }
+                ready!(written)?;
             }
             ready!(Pin::new(&mut self.io).poll_flush(cx))?;
             for id in batch.one_way.drain(..) {
@@ -192,6 +196,9 @@ impl Driver {
                 self.send(beat, |body| body.extend_from_slice(HEARTBEAT));
                 Poll::Ready(Ok(()))
             }
+            Silence::Stuck(after) => Poll::Ready(Err(format!(
+                "the peer took nothing of what it was sent within {after:?}"
+            ))),
             Silence::GiveUp(after) => Poll::Ready(Err(format!(
                 "nothing came from the peer within {after:?}, and it answered no heartbeat"
             ))),

@@ -15,6 +15,8 @@ pub(super) struct Pulse {
     terms: Heartbeat,
     last_read: Instant,
     last_sent: Instant,
+    /// Since when the peer takes nothing of what it is sent.
+    stuck: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -23,6 +25,8 @@ pub(super) struct Pulse {
 pub(super) enum Silence {
     /// Nothing came for this long, which is too long.
     GiveUp(Duration),
+    /// The peer took nothing of what it was sent for this long, which is too long.
+    Stuck(Duration),
     /// A heartbeat is due.
     Probe,
 }
@@ -39,6 +43,7 @@ impl Pulse {
             terms,
             last_read: now,
             last_sent: now,
+            stuck: None,
             timer: Box::pin(sleep_until(now + first)),
         })
     }
@@ -48,16 +53,26 @@ impl Pulse {
         self.last_read = Instant::now();
     }
 
+    /// Notes whether the peer takes what it is sent.
+    pub(super) fn note_stuck(&mut self, stuck: bool) {
+        self.stuck = stuck.then(|| self.stuck.unwrap_or_else(Instant::now));
+    }
+
     /// What is to be done now.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Silence> {
         loop {
             ready!(self.timer.as_mut().poll(cx));
             let now = Instant::now();
-            let end = self.terms.timeout.map(|timeout| self.last_read + timeout);
-            if let (Some(timeout), Some(end)) = (self.terms.timeout, end)
-                && now >= end
-            {
-                return Poll::Ready(Silence::GiveUp(timeout));
+            let mut end = None;
+            if let Some(timeout) = self.terms.timeout {
+                if now >= self.last_read + timeout {
+                    return Poll::Ready(Silence::GiveUp(timeout));
+                }
+                let since = self.stuck.unwrap_or(now);
+                if now >= since + timeout {
+                    return Poll::Ready(Silence::Stuck(timeout));
+                }
+                end = Some(self.last_read.min(since) + timeout);
             }
             let last = self.last_read.max(self.last_sent);
             let due = self.terms.interval.map(|interval| last + interval);

@@ -18,15 +18,13 @@ use dubbo_core::{
     service::{CallKind, MethodRef},
     status::Status,
 };
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, Sleep, sleep_until, timeout_at},
-};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 use super::{
+    budget::Share,
     catalog::Stage,
     connection::Link,
-    reply::{Refusal, answer, unreadable_arguments},
+    reply::{Refusal, answer, setting, unreadable_arguments},
     routes::Route,
 };
 use crate::dubbo::{
@@ -46,14 +44,17 @@ pub(super) struct Call {
     pub(super) frame: Frame,
     pub(super) arrived: Instant,
     /// Its share of what a connection may have under way.
-    pub(super) share: OwnedSemaphorePermit,
+    pub(super) share: Share,
 }
 
 impl Call {
     /// Does the call and answers it, if it is to be answered.
-    pub(super) async fn run(self) {
-        let Some(_running) = self.link.server.begin() else {
-            let text = "too many calls are under way at this provider (parameter `max-calls`); none of this one was done";
+    pub(super) async fn run(mut self) {
+        let Some(running) = self.link.server.begin() else {
+            let text = format!(
+                "too many calls are under way at this provider; none of this one was done. It allows more with {}",
+                setting("max-calls")
+            );
             return self
                 .refuse(&Refusal::new(SERVER_THREADPOOL_EXHAUSTED_ERROR, text))
                 .await;
@@ -61,9 +62,14 @@ impl Call {
         match self.prepare() {
             Ok((work, invocation)) => {
                 let ended = work.run(&self, invocation).await;
+                // A peer that is slow to read is no reason to refuse the calls of others.
+                drop(running);
                 self.answer(&work, ended).await;
             }
-            Err(refusal) => self.refuse(&refusal).await,
+            Err(refusal) => {
+                drop(running);
+                self.refuse(&refusal).await;
+            }
         }
         // Only now: what waits to be sent counts as under way.
         drop(self.share);
@@ -87,7 +93,13 @@ impl Call {
         let routes = self.link.server.catalog.routes();
         let (route, method) = routes.find(&request)?;
         if body.len() > route.payload {
-            return Err(Refusal::too_large(BAD_REQUEST, body.len(), route.payload));
+            let what = format_args!("of the request to {method:?}");
+            return Err(Refusal::too_large(
+                BAD_REQUEST,
+                body.len(),
+                route.payload,
+                &what,
+            ));
         }
         refuse_callbacks(&request)?;
         if method.kind() != CallKind::Unary {
@@ -120,7 +132,7 @@ impl Call {
         Ok((work, invocation))
     }
 
-    async fn answer(&self, work: &Work, ended: Ended) {
+    async fn answer(&mut self, work: &Work, ended: Ended) {
         if !self.frame.header.two_way {
             if let Ended::Done(Err(status)) = ended {
                 let remote = self.link.peer.remote;
@@ -152,11 +164,11 @@ impl Call {
         }
     }
 
-    async fn refuse(&self, refusal: &Refusal) {
+    async fn refuse(&mut self, refusal: &Refusal) {
         self.refuse_by(refusal, None).await;
     }
 
-    async fn refuse_by(&self, refusal: &Refusal, last_moment: Option<Instant>) {
+    async fn refuse_by(&mut self, refusal: &Refusal, last_moment: Option<Instant>) {
         let header = self.frame.header;
         tracing::debug!(
             remote = %self.link.peer.remote, id = header.id, status = refusal.status, text = refusal.text,
@@ -167,7 +179,8 @@ impl Call {
         }
     }
 
-    async fn send(&self, frame: BytesMut, last_moment: Option<Instant>) {
+    async fn send(&mut self, frame: BytesMut, last_moment: Option<Instant>) {
+        self.share.grow(self.frame.body.len() + frame.len());
         let sending = self.link.send(frame);
         match last_moment {
             None => sending.await,
@@ -271,6 +284,7 @@ impl Work {
             result.as_ref(),
             beside,
             self.route.payload,
+            &self.method,
         )
     }
 

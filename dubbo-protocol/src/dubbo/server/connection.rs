@@ -16,12 +16,12 @@ use dubbo_core::invocation::Peer;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
+    time::{Instant, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    budget::{Budget, Share},
     call::Call,
     catalog::{Catalog, Stage},
     reply::Refusal,
@@ -122,24 +122,19 @@ pub(super) struct Link {
     outbox: Outbox,
     /// Those that are under way.
     calls: TaskTracker,
-    room: Arc<Semaphore>,
-    /// What the smallest call takes of the room.
-    smallest: usize,
+    budget: Arc<Budget>,
     activity: Activity,
 }
 
 impl Link {
     fn new(server: Arc<Shared>, peer: Peer) -> Self {
-        let calls = server.settings.connection_calls.min(BUDGET);
-        let smallest = BUDGET / calls;
         Self {
             peer: Arc::new(peer),
             gone: server.cut.child_token(),
+            budget: Budget::of(server.settings.connection_calls),
             server,
             outbox: Outbox::new(),
             calls: TaskTracker::new(),
-            room: Arc::new(Semaphore::new(smallest * calls)),
-            smallest,
             activity: Activity::new(),
         }
     }
@@ -188,9 +183,7 @@ impl Link {
             tracing::debug!(remote = %self.peer.remote, id = header.id, "an answer to nothing is dropped");
             return;
         }
-        let Some(share) = self.share(frame.body.len()).await else {
-            return;
-        };
+        let share = self.share(frame.body.len()).await;
         let call = Call {
             link: Arc::clone(self),
             frame,
@@ -202,15 +195,12 @@ impl Link {
     }
 
     /// A call's share of what a connection may have under way. While there is none, nothing is read.
-    async fn share(&self, len: usize) -> Option<OwnedSemaphorePermit> {
-        let share = len.clamp(self.smallest, BUDGET);
-        let share = u32::try_from(share).unwrap_or(u32::MAX);
-        if let Ok(permit) = Arc::clone(&self.room).try_acquire_many_owned(share) {
-            return Some(permit);
+    async fn share(&self, len: usize) -> Share {
+        if let Some(share) = self.budget.try_share(len) {
+            return share;
         }
         let _paused = self.activity.pause();
-        let room = Arc::clone(&self.room);
-        room.acquire_many_owned(share).await.ok()
+        self.budget.share(len).await
     }
 
     async fn take_event(&self, frame: &Frame) {
@@ -231,7 +221,7 @@ impl Link {
         let limit = self.server.catalog.routes().payload();
         tracing::debug!(remote = %self.peer.remote, id = header.id, len, limit, "a frame is too large");
         if header.request && header.two_way && !header.event {
-            let refusal = Refusal::too_large(BAD_REQUEST, len, limit);
+            let refusal = Refusal::too_large(BAD_REQUEST, len, limit, &"of a request");
             self.send(refusal.answer(header)).await;
         }
         if len / 2 > limit {
@@ -251,13 +241,25 @@ impl Link {
         .await
         {
             while !batch.is_written() {
-                poll_fn(|cx| self.outbox.poll_write(&mut batch, Pin::new(&mut io), cx)).await?;
+                let some = poll_fn(|cx| self.outbox.poll_write(&mut batch, Pin::new(&mut io), cx));
+                self.in_time(some).await?;
                 self.activity.note();
             }
-            io.flush().await?;
+            self.in_time(io.flush()).await?;
             self.outbox.give_back(batch);
         }
-        Ok(io.shutdown().await?)
+        self.in_time(io.shutdown()).await
+    }
+
+    /// Gives a peer up that takes nothing of what it is sent, however much it says meanwhile.
+    async fn in_time(&self, step: impl Future<Output = io::Result<()>>) -> Result<(), Ending> {
+        let Some(limit) = self.server.settings.silence else {
+            return Ok(step.await?);
+        };
+        match timeout(limit, step).await {
+            Ok(done) => Ok(done?),
+            Err(_) => Err(Ending::Stalled(limit)),
+        }
     }
 
     /// Waits until nothing has been heard and said for too long.
@@ -362,12 +364,11 @@ enum Ending {
     Io(#[from] io::Error),
     #[error("nothing was heard and said for {0:?}")]
     Silent(Duration),
+    #[error("the peer took nothing of what it was sent for {0:?}")]
+    Stalled(Duration),
     #[error("the peer closed it in the middle of a frame")]
     Truncated,
 }
-
-/// What the calls of a connection may hold of its bytes, all together. One that is larger has it all to itself.
-const BUDGET: usize = 64 << 20;
 
 /// How long a connection without calls stays open at the end.
 const LINGER: Duration = Duration::from_millis(500);

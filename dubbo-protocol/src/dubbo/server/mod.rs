@@ -1,5 +1,6 @@
 //! The provider's side: one server for each address, any number of services on it.
 
+mod budget;
 mod call;
 mod catalog;
 mod connection;
@@ -143,11 +144,14 @@ impl Server {
     ) -> Result<Self, ProtocolError> {
         let shared = Shared::new(settings);
         let served = Served(Arc::clone(&shared));
+        let limited = Arc::clone(&shared);
         let take = move |accepted: Accepted| {
             let connection = Arc::clone(&shared).serve(accepted.stream, accepted.peer);
             shared.connections.spawn(connection);
         };
         let listening = network.listen(host, port, &[Dialect::Dubbo], take).await?;
+        let accepts = settings.connections;
+        listening.limit(move || accepts.saturating_sub(limited.connections.len()));
         tracing::info!(address = %listening.address(), "serving dubbo");
         Ok(Self {
             host: host.to_owned(),

@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use dubbo_core::{
     attachments::Attachments,
     payload::{CodecError, Payload},
+    service::MethodRef,
     status::{Code, Origin, Status},
 };
 
@@ -36,12 +37,14 @@ impl Refusal {
         Self::new(BAD_REQUEST, format!("Fail to decode request due to: {why}"))
     }
 
-    /// A body of `len` bytes, where `limit` is allowed.
-    pub(super) fn too_large(status: u8, len: usize, limit: usize) -> Self {
+    /// A body of `len` bytes, where `limit` is allowed: `what` it is of.
+    pub(super) fn too_large(status: u8, len: usize, limit: usize, what: &dyn fmt::Display) -> Self {
         Self::new(
             status,
             format!(
-                "Data length too large: {len}, max payload: {limit}; see the parameter `payload`"
+                "Data length too large: {len}, max payload: {limit}. These are the bytes {what}; the provider allows more \
+                 with {}",
+                setting("payload")
             ),
         )
     }
@@ -56,7 +59,14 @@ impl Refusal {
     }
 }
 
-/// The answer to a call that was done. `attachments` are `None` for a caller that would not read them.
+/// Where a provider sets `parameter`, for texts.
+pub(super) fn setting(parameter: &str) -> String {
+    format!(
+        "`{parameter}` in `dubbo.provider.services.<name>.params` or `dubbo.protocols.<id>.params`"
+    )
+}
+
+/// The answer to a call of `method` that was done. `attachments` are `None` for a caller that would not read them.
 ///
 /// # Errors
 ///
@@ -66,6 +76,7 @@ pub(super) fn answer(
     result: Result<&Payload, &Status>,
     attachments: Option<&Attachments>,
     limit: usize,
+    method: &MethodRef,
 ) -> Result<BytesMut, Refusal> {
     let mut frame = BytesMut::new();
     let written = request
@@ -77,11 +88,12 @@ pub(super) fn answer(
     match written {
         Ok(()) => Ok(frame),
         Err(FrameWriteError::Body(error)) => {
-            let text = format!("Failed to send response: {error}");
+            let text = format!("Failed to send response: {error}; it is of {method:?}");
             Err(Refusal::new(BAD_RESPONSE, text))
         }
         Err(FrameWriteError::TooLarge { len, limit }) => {
-            Err(Refusal::too_large(SERIALIZATION_ERROR, len, limit))
+            let what = format_args!("of the answer of {method:?}");
+            Err(Refusal::too_large(SERIALIZATION_ERROR, len, limit, &what))
         }
     }
 }

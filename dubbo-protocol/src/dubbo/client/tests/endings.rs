@@ -284,3 +284,26 @@ async fn a_shutdown_waits_for_calls_until_its_deadline() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_never_spoke_dubbo_may_speak_tls() {
+    const ADVICE: &str = "if it demands TLS, set `dubbo.tls_config.ca-cert-file`";
+    // Closed at once, an alert of TLS, and a provider that was well before.
+    for (said, advised) in [
+        (vec![], true),
+        (b"\x15\x03\x01\0\x02\x02\x46".to_vec(), true),
+        (Frame::heartbeat(1).encode(), false),
+    ] {
+        let mut rig = Rig::new();
+        let (invoker, _, mut peer) = rig.connected("").await;
+        let served = async {
+            peer.call().await;
+            peer.send_bytes(&said).await;
+            drop(peer);
+        };
+        let (reply, ()) = tokio::join!(hello(&invoker), served);
+        let parts = ["the connection was lost: ", "sayHello at peer:1"];
+        let status = assert_failed(reply, Code::Unavailable, Retry::Ambiguous, &parts);
+        assert_eq!(status.message().contains(ADVICE), advised, "{status}");
+    }
+}

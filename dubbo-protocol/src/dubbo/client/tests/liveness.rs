@@ -294,3 +294,26 @@ async fn a_peer_that_asks_without_reading_answers_is_read_no_further() {
     }
     assert!((3_000..10_000).contains(&answers), "{answers} answers");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_talks_and_never_reads_is_given_up() {
+    let mut rig = Rig::with_buffer(1_000);
+    let (invoker, _connection, mut peer) = rig.connected("heartbeat=1000").await;
+    let start = Instant::now();
+    let mut large = invocation(&invoker, SAY_HELLO);
+    let bytes = Bytes::from(vec![b'x'; 10_000]);
+    large.body = Body::Unary(Payload::encoded(Codec::Hessian2, bytes));
+    let talking = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            peer.send_bytes(&Frame::event(1, "N").encode()).await;
+        }
+    };
+    let reply = tokio::select! {
+        reply = invoker.invoke(large) => reply,
+        () = talking => unreachable!("it talks without end"),
+    };
+    assert_eq!(start.elapsed().as_secs(), 3);
+    let parts = ["took nothing of what it was sent within 3s"];
+    assert_failed(reply, Code::Unavailable, Retry::Ambiguous, &parts);
+}

@@ -166,6 +166,12 @@ async fn what_cannot_be_sent_is_refused_before_anything_is() {
     let mut large = invocation(&invoker, SAY_HELLO);
     let bytes = Bytes::from(vec![b'x'; 1_000]);
     large.body = Body::Unary(Payload::encoded(Codec::Hessian2, bytes));
+    let mut laden = invocation(&invoker, SAY_HELLO);
+    laden.attachments.insert("big", "x".repeat(70_000));
+    let mut crowded = invocation(&invoker, SAY_HELLO);
+    for n in 0..1_100 {
+        crowded.attachments.insert(format!("k{n}"), "v");
+    }
     let mut json = invocation(&invoker, SAY_HELLO);
     json.body = Body::Unary(Payload::encoded(Codec::Json, Bytes::from_static(b"{}")));
     let mut late = invocation(&invoker, SAY_HELLO);
@@ -181,6 +187,22 @@ async fn what_cannot_be_sent_is_refused_before_anything_is() {
                 "over the limit of 1000",
                 "set `payload` in the `params` of the reference",
             ][..],
+        ),
+        (
+            laden,
+            Code::InvalidArgument,
+            Retry::Never,
+            &[
+                place,
+                "over the limit of 1024 with 65536",
+                "`big` with 70000 bytes",
+            ],
+        ),
+        (
+            crowded,
+            Code::InvalidArgument,
+            Retry::Never,
+            &[place, "1103 attachments"],
         ),
         (
             json,

@@ -96,3 +96,65 @@ async fn a_connection_with_enough_calls_is_not_read_from_and_not_taken_for_silen
     ids.sort_unstable();
     assert_eq!(ids, [-1, 0, 1, 2, 3, 4]);
 }
+
+/// Answers with more than a peer takes that does not read.
+fn large() -> JavaService {
+    JavaService::new(Call::PATH)
+        .method("large", async |_: Request<()>| {
+            Ok(vec![7_u8; 2 << 20].into())
+        })
+        .method("small", async |_: Request<()>| Ok(1.into()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_takes_none_of_its_answers_is_given_up_whatever_it_says() {
+    // At the limit of its calls, when nothing is read from it; and below, with one-way heartbeats.
+    for calls in ["3", "1000"] {
+        let rig = Rig::at(
+            &[("max-connection-calls", calls), ("heartbeat", "1000")],
+            large(),
+        );
+        let mut connection = rig.connect();
+        let start = Instant::now();
+        for id in 0..10 {
+            connection.send(Call::of("large", "", &[]).frame(id)).await;
+        }
+        let beat = Frame::event(-1, "N").encode();
+        while rig.0.0.connections.len() == 1 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert!(start.elapsed() < Duration::from_secs(10), "{calls}");
+            if calls == "1000" && start.elapsed() < Duration::from_secs(3) {
+                connection.send_bytes(&beat).await;
+            }
+        }
+        assert!(start.elapsed() >= Duration::from_secs(3), "{calls}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_reads_slowly_is_not_given_up() {
+    let rig = Rig::at(&[("heartbeat", "1000")], large());
+    let mut connection = rig.connect();
+    for id in 0..3 {
+        connection.send(Call::of("large", "", &[]).frame(id)).await;
+    }
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(connection.frame().await.body.len() > 2 << 20);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_nobody_reads_keep_no_calls_of_others_out() {
+    let rig = Rig::at(&[("max-calls", "3")], large());
+    let mut stalled = rig.connect();
+    for id in 0..10 {
+        stalled.send(Call::of("large", "", &[]).frame(id)).await;
+    }
+    let mut other = rig.connect();
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let answer = other.ask(&Call::of("small", "", &[])).await;
+        assert_eq!(answer.value(), Value::Int(1));
+    }
+}
