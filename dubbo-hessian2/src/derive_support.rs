@@ -45,8 +45,11 @@ pub fn write<T: WriteObject + ?Sized>(
     object: &T,
     encoder: &mut Encoder,
 ) -> Result<(), EncodeError> {
+    encoder.enter()?;
     encoder.begin_object(T::SHAPE);
-    object.write_fields(encoder)
+    object.write_fields(encoder)?;
+    encoder.leave();
+    Ok(())
 }
 
 /// Begins an object that has the fields of `shape` in their order, if one is next: [`field`] or [`nullable_field_of`]

@@ -15,7 +15,8 @@ pub struct DecodeOptions {
     pub classes: Option<Arc<ClassPolicy>>,
 }
 
-/// What one message may cost (`docs/spec/hessian2.md` §18). More is an error, before anything is allocated for it.
+/// What one message may cost (`docs/spec/hessian2.md` §18). More is an error, before anything is allocated for it,
+/// and the error names the limit: raise that one if a peer is right to send more.
 ///
 /// Lengths need no limits of their own: what is claimed must be there, each element and each unit of text being a byte
 /// at least, and nothing is reserved for more than 1024 elements ahead.
@@ -77,7 +78,7 @@ impl Default for Limits {
     }
 }
 
-/// The deepest nesting that [`Limits::depth`] can allow and that is written.
+/// The deepest nesting that [`Limits::depth`] and [`EncodeOptions::depth`](crate::EncodeOptions::depth) can allow.
 ///
 /// Reading and writing recurse, and a thread with a stack of 2 MiB must be able to. So either fails as well once it
 /// has taken 1 MiB of it, which structs of many fields do before they nest this deep in a build without optimization.

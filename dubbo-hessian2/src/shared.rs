@@ -118,9 +118,9 @@ impl<T: ToHessian + Any + Send + Sync> ToHessian for Shared<T> {
             return Ok(());
         }
         encoder.keep(Arc::clone(&value) as Arc<dyn Any + Send + Sync>);
-        encoder.enter()?;
+        encoder.enter_frame()?;
         T::encode(&value, encoder)?;
-        encoder.leave();
+        encoder.leave_frame();
         // A string, say, is no container, and what is begun next is another value.
         encoder.forget_identity();
         Ok(())

@@ -36,7 +36,12 @@ mod tests {
     use std::{collections::HashMap, fmt::Debug, thread};
 
     use crate::limits::{DecodeOptions, Limits, MAX_DEPTH, OWN_OPTIONS};
-    use crate::{Decoder, FromHessian, Hessian, Shared, ToHessian, Value, to_vec};
+    use crate::{
+        Decoder, FromHessian, Hessian, Shared, ToHessian, Value, from_slice,
+        java::{BigInteger, LocalDateTime},
+        to_vec,
+        value::own_bytes,
+    };
 
     /// All fields of a class are on the stack while it is read, so this one has many.
     macro_rules! node {
@@ -76,7 +81,7 @@ mod tests {
                 Err(error) => return assert!(error.is_limit(), "{what}: {error}"),
             };
             // Writing may take more of the stack than reading.
-            if let Ok(written) = to_vec(&value) {
+            if let Ok(written) = own_bytes(&value) {
                 assert!(written.len() >= bytes.len(), "{what}");
             }
             assert!(!format!("{value:?}").is_empty());
@@ -124,7 +129,7 @@ mod tests {
         for _ in 0..MAX_DEPTH {
             value = Value::list([value]);
         }
-        let error = to_vec(&value).expect_err("too deep");
+        let error = own_bytes(&value).expect_err("too deep");
         assert!(error.to_string().contains("512"), "{error}");
         let mut bytes = vec![0x79; MAX_DEPTH];
         bytes.push(0x78);
@@ -132,5 +137,72 @@ mod tests {
             .value()
             .expect_err("too deep");
         assert!(error.is_limit(), "{error}");
+    }
+
+    #[derive(Debug, Default, Hessian)]
+    #[hessian(class = "Tree")]
+    struct Tree {
+        next: Option<Box<Self>>,
+        children: Vec<Self>,
+        named: HashMap<String, Self>,
+        number: Option<BigInteger>,
+        time: Option<LocalDateTime>,
+    }
+
+    /// What is written by default is read by default, and what is not is too deep to be.
+    #[test]
+    fn as_much_is_written_as_is_read() {
+        fn check<T: FromHessian + ToHessian>(what: &str, build: impl Fn(usize) -> T) {
+            let written = |depth: &usize| to_vec(&build(*depth)).ok();
+            let deepest = (1..1000).take_while(|depth| written(depth).is_some());
+            let deepest = deepest.last().expect("some depth");
+            let bytes = to_vec(&build(deepest)).expect("encodes");
+            assert!(from_slice::<T>(&bytes).is_ok(), "{what} of {deepest}");
+            let bytes = own_bytes(&build(deepest + 1)).expect("encodes");
+            let error = from_slice::<T>(&bytes).err().expect(what);
+            assert!(error.is_limit(), "{what} of {deepest} and one: {error}");
+        }
+        fn tree(depth: usize, innermost: Tree, wrap: fn(Tree) -> Tree) -> Tree {
+            (0..depth).fold(innermost, |inner, _| wrap(inner))
+        }
+        let boxed = |inner| Tree {
+            next: Some(Box::new(inner)),
+            ..Tree::default()
+        };
+        check("values", |depth| {
+            (0..depth).fold(Value::list([]), |inner, _| Value::list([inner]))
+        });
+        check("boxes", |depth| tree(depth, Tree::default(), boxed));
+        check("lists", |depth| {
+            tree(depth, Tree::default(), |inner| Tree {
+                children: vec![inner],
+                ..Tree::default()
+            })
+        });
+        check("maps", |depth| {
+            tree(depth, Tree::default(), |inner| Tree {
+                named: HashMap::from([("a".to_owned(), inner)]),
+                ..Tree::default()
+            })
+        });
+        check("numbers", |depth| {
+            let innermost = Tree {
+                number: Some(7.into()),
+                ..Tree::default()
+            };
+            tree(depth, innermost, boxed)
+        });
+        check("times", |depth| {
+            let innermost = Tree {
+                time: Some("2024-02-29T01:02:03".parse().expect("a time")),
+                ..Tree::default()
+            };
+            tree(depth, innermost, boxed)
+        });
+        check("handles", |depth| {
+            (0..depth).fold(Link { next: None }, |inner, _| Link {
+                next: Some(Shared::new(inner)),
+            })
+        });
     }
 }

@@ -38,7 +38,10 @@ pub struct Encoder {
     identity: Option<usize>,
     /// How many containers were begun.
     containers: u32,
+    /// How many containers are being written, one inside the other.
     depth: usize,
+    /// The same with boxes and handles, which are no level on the wire.
+    frames: usize,
     stack: Stack,
     /// Whatever an identity was taken from: an address that is free could be taken by another value.
     kept: Vec<Arc<dyn Any + Send + Sync>>,
@@ -71,6 +74,7 @@ impl Encoder {
             identity: None,
             containers: 0,
             depth: 0,
+            frames: 0,
             stack: Stack::default(),
             kept: Vec::new(),
         }
@@ -86,19 +90,38 @@ impl Encoder {
         &self.buffer
     }
 
-    /// Enters a value that may contain others of its kind; [`leave`](Self::leave) follows.
+    /// Enters a container; [`leave`](Self::leave) follows.
+    #[inline]
     pub(crate) fn enter(&mut self) -> Result<(), EncodeError> {
-        if self.depth == 0 {
-            self.stack.start();
-        } else if self.depth == MAX_DEPTH || !self.stack.has_room() {
-            return Err(EncodeError::depth());
+        if self.depth >= self.options.depth.min(MAX_DEPTH) {
+            return Err(EncodeError::depth(self.depth));
         }
+        self.enter_frame()?;
         self.depth += 1;
         Ok(())
     }
 
+    #[inline]
     pub(crate) fn leave(&mut self) {
         self.depth -= 1;
+        self.leave_frame();
+    }
+
+    /// Enters what is no container, but leads to others of its kind; [`leave_frame`](Self::leave_frame) follows.
+    #[inline]
+    pub(crate) fn enter_frame(&mut self) -> Result<(), EncodeError> {
+        if self.frames == 0 {
+            self.stack.start();
+        } else if !self.stack.has_room() {
+            return Err(EncodeError::stack());
+        }
+        self.frames += 1;
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn leave_frame(&mut self) {
+        self.frames -= 1;
     }
 
     /// Keeps `value` alive as long as this encoder, so that its address stays its own.

@@ -198,7 +198,7 @@ const NAME: usize = 100;
 
 #[cfg(test)]
 mod tests {
-    use super::DecodeError;
+    use super::{DecodeError, Problem};
 
     #[test]
     fn an_error_tells_the_way_to_its_place_from_the_outside() {
@@ -221,6 +221,15 @@ mod tests {
             error.in_field(&"c".repeat(1000), &"f".repeat(1000))
         });
         assert!(error.to_string().len() < 2500, "{error}");
+        let limit = Problem::Limit {
+            what: "levels of lists, maps and objects",
+            name: "depth",
+            limit: 128,
+        };
+        assert_eq!(
+            DecodeError::new(limit, 7).to_string(),
+            "more than 128 levels of lists, maps and objects (limit `depth`) (at byte 7)"
+        );
         let error = DecodeError::custom("no").or_at(7).or_at(9);
         assert_eq!(error.offset(), 7);
         assert_eq!(

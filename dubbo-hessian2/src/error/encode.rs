@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::limits::MAX_DEPTH;
-
 /// Why a value could not be written: always the caller's value, never the peer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
@@ -14,9 +12,11 @@ enum Problem {
     #[error("{0}")]
     Custom(Cow<'static, str>),
     #[error(
-        "values nest deeper than {MAX_DEPTH}, or than the stack allows; is this a cycle or a long chain?"
+        "values nest deeper than {0} lists, maps and objects (`EncodeOptions::depth`); is this a cycle or a long chain?"
     )]
-    Depth,
+    Depth(usize),
+    #[error("values nest deeper than half of a small stack allows; is this a long chain?")]
+    Stack,
     #[error("a list of {0} elements is longer than Java's longest, {max}", max = i32::MAX)]
     Length(usize),
     #[error("a reference points to a container that no longer exists")]
@@ -29,8 +29,12 @@ impl EncodeError {
         Self(Problem::Custom(message.into()))
     }
 
-    pub(crate) fn depth() -> Self {
-        Self(Problem::Depth)
+    pub(crate) fn depth(limit: usize) -> Self {
+        Self(Problem::Depth(limit))
+    }
+
+    pub(crate) fn stack() -> Self {
+        Self(Problem::Stack)
     }
 
     pub(crate) fn length(length: usize) -> Self {

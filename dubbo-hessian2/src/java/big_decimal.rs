@@ -98,8 +98,11 @@ impl FromStr for BigDecimal {
 
 impl ToHessian for BigDecimal {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+        encoder.enter()?;
         encoder.begin_object(&SHAPE);
-        self.0.encode(encoder)
+        encoder.str(&self.0);
+        encoder.leave();
+        Ok(())
     }
 }
 

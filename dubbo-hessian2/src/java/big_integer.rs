@@ -119,11 +119,10 @@ impl FromStr for BigInteger {
 impl ToHessian for BigInteger {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
         let (sign, words) = self.0.to_u32_digits();
+        let words: Vec<i32> = words.iter().rev().map(|word| word.cast_signed()).collect();
+        encoder.enter()?;
         encoder.begin_object(&SHAPE);
-        encoder.begin_list(Some("[int"), words.len());
-        for word in words.iter().rev() {
-            encoder.int(word.cast_signed());
-        }
+        encoder.items(Some("[int"), &words)?;
         // Java computes these four anew when they are zero.
         for _ in CACHES {
             encoder.int(0);
@@ -133,6 +132,7 @@ impl ToHessian for BigInteger {
             Sign::NoSign => 0,
             Sign::Plus => 1,
         });
+        encoder.leave();
         Ok(())
     }
 }

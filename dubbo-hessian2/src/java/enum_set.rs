@@ -25,9 +25,12 @@ impl<T: Ord> FromIterator<T> for EnumSet<T> {
 
 impl<T: ToHessian + JavaType> ToHessian for EnumSet<T> {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
+        encoder.enter()?;
         encoder.begin_object(&SHAPE);
         encoder.collection(Some("[object"), self.0.len(), &self.0)?;
-        ClassName::of::<T>().encode(encoder)
+        ClassName::of::<T>().encode(encoder)?;
+        encoder.leave();
+        Ok(())
     }
 }
 

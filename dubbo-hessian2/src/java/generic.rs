@@ -93,7 +93,7 @@ impl Generalizer {
             None => {}
         }
         if self.depth == MAX_DEPTH {
-            return Err(EncodeError::depth());
+            return Err(EncodeError::depth(MAX_DEPTH));
         }
         self.depth += 1;
         let cell = Arc::<BackCell>::default();

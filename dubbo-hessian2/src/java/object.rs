@@ -26,8 +26,10 @@ macro_rules! java_object {
                 fn encode(&self, encoder: &mut $crate::Encoder) -> Result<(), $crate::EncodeError> {
                     let parts: fn(&Self) -> ($($kind,)+) = $parts;
                     let ($($field,)+) = parts(self);
+                    encoder.enter()?;
                     encoder.begin_object(&SHAPE);
                     $($crate::ToHessian::encode(&$field, encoder)?;)+
+                    encoder.leave();
                     Ok(())
                 }
             }

@@ -285,7 +285,7 @@ impl ToHessian for Throwable {
         if this.suppressed.is_empty() {
             // Java has one empty list for all exceptions.
             if !encoder.reference(std::ptr::from_ref(&NONE_SUPPRESSED).addr()) {
-                encoder.begin_list(Some(NONE_SUPPRESSED), 0);
+                encoder.items::<Self>(Some(NONE_SUPPRESSED), &[])?;
             }
         } else if !encoder.reference(address(&this.suppressed)) {
             encoder.items(None, &this.suppressed)?;

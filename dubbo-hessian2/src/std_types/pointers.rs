@@ -30,9 +30,9 @@ macro_rules! owners {
             impl<T: ToHessian> ToHessian for $owner<T> {
                 fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
                     // A type contains itself by way of these.
-                    encoder.enter()?;
+                    encoder.enter_frame()?;
                     T::encode(self, encoder)?;
-                    encoder.leave();
+                    encoder.leave_frame();
                     Ok(())
                 }
             }

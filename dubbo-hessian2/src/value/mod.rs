@@ -19,8 +19,8 @@ pub use self::{
 };
 pub(crate) use self::{back::BackCell, nodes::Container};
 use crate::{
-    Class, DecodeError, Decoder, EncodeError, FromHessian, Kind, ToHessian, limits::OWN_OPTIONS,
-    to_vec, traits::read_all,
+    Class, DecodeError, Decoder, EncodeError, EncodeOptions, Encoder, FromHessian, Kind, MAX_DEPTH,
+    ToHessian, limits::OWN_OPTIONS, traits::read_all,
 };
 
 /// A value of any shape.
@@ -109,7 +109,7 @@ impl Value {
 
     /// What `value` looks like to a reader.
     pub fn of<T: ToHessian + ?Sized>(value: &T) -> Result<Self, EncodeError> {
-        let bytes = to_vec(value)?;
+        let bytes = own_bytes(value)?;
         read_all(Decoder::with_options(&bytes, &OWN_OPTIONS))
             .map_err(|error| EncodeError::custom(error.to_string()))
     }
@@ -117,9 +117,19 @@ impl Value {
     /// This value as a `T`, by writing and reading it. No class is refused, and of the
     /// [limits](crate::Limits) only `expansion` applies.
     pub fn to<T: FromHessian>(&self) -> Result<T, DecodeError> {
-        let bytes = to_vec(self).map_err(|error| DecodeError::custom(error.to_string()))?;
+        let bytes = own_bytes(self).map_err(|error| DecodeError::custom(error.to_string()))?;
         read_all(Decoder::with_options(&bytes, &OWN_OPTIONS))
     }
+}
+
+/// What only this process reads: as deep as may be.
+pub(crate) fn own_bytes<T: ToHessian + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
+    let mut encoder = Encoder::with_options(EncodeOptions {
+        depth: MAX_DEPTH,
+        ..EncodeOptions::default()
+    });
+    value.encode(&mut encoder)?;
+    Ok(encoder.into_bytes())
 }
 
 impl FromHessian for Value {
