@@ -197,8 +197,8 @@ In short, of one program in Rust and another in Go or Java:
   `$invokeAsync`.
 - **Dubbo Java over Triple** serves any group and version, spoils attachments beyond ASCII, gives an attachment one value
   and streams no trailers, has no error details, knows the codes up to 16, and lets a handler run on after its deadline.
-- **Dubbo Java over `dubbo`**: all values and exceptions of classes that it has work; its callers see an error that is no exception as one of the
-  network.
+- **Dubbo Java over `dubbo`**: all values and exceptions of classes that it has work; its callers see an error that is no
+  exception as one of the network.
 - **Not checked here**: TLS, registries (all calls go to an address), other versions of the two.
 
 Every cell is a live check between two programs, run by CI: a consumer makes the calls of a case, and what it and the provider
