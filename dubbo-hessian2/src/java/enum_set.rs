@@ -69,7 +69,7 @@ fn read<T: FromHessian + Ord>(decoder: &mut Decoder<'_>) -> Result<EnumSet<T>, D
     decoder.read_list(
         |_| EnumSet::default(),
         |set, decoder| {
-            set.0.insert(T::decode(decoder)?);
+            set.0.insert(decoder.element::<T>()?);
             Ok(())
         },
     )
