@@ -199,10 +199,10 @@ async fn a_result_that_cannot_be_sent_is_an_error_and_not_silence() {
         })
         .method("laden", async |call: Request<(bool,)>| {
             call.context().reply().trailer("big", "x".repeat(70_000));
-            match call.message().0 {
-                true => Ok(1.into()),
-                false => Err::<Response<i32>, _>(dubbo_core::status::Status::business("no")),
+            if call.message().0 {
+                return Ok(1.into());
             }
+            Err::<Response<i32>, _>(dubbo_core::status::Status::business("no"))
         })
         .method("largeError", async |_: Request<()>| {
             Err::<Response<()>, _>(dubbo_core::status::Status::business("x".repeat(5000)))
