@@ -385,3 +385,28 @@ dubbo:
     let status = users.get_user("x".repeat(300)).await.expect_err("nobody");
     assert!(who_is_missing(&status).is_some(), "{status}");
 }
+
+#[test]
+fn parameters_of_the_classic_protocol_are_refused_elsewhere() {
+    for (params, part) in [
+        (
+            "name: tri, params: {payload: 300}",
+            "parameters of the protocol `dubbo`",
+        ),
+        (
+            "name: dubbo, params: {payloads: 300}",
+            "did you mean `payload`",
+        ),
+        (
+            "name: dubbo, params: {session-number: 300}",
+            "not supported",
+        ),
+    ] {
+        let yaml = format!("dubbo:\n  protocols:\n    d: {{{params}}}\n");
+        let error = load(&yaml).build().expect_err("refused").to_string();
+        assert!(
+            error.contains(part) && error.contains("dubbo.yaml:3:"),
+            "{error}"
+        );
+    }
+}

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use dubbo_core::yaml::Section;
+use dubbo_core::yaml::{ProblemKind, Section};
 
 use super::settings;
 use crate::config::{Layered as _, defaults};
@@ -15,8 +15,8 @@ settings! {
         /// `port`: the port to listen on. 0 is any free one; YAML may say so with `-1` or `""` too. By default 50051, and
         /// 20880 for the protocol `dubbo`.
         port: Option<u16>,
-        /// `params`: further URL parameters of every service on it, such as `payload` and `heartbeat` of the protocol
-        /// `dubbo`. A service's own `params` win over them.
+        /// `params`: what holds for every service on the protocol `dubbo`: `payload`, `heartbeat`, `heartbeat.timeout`,
+        /// `accepts`, `max-calls` and `max-connection-calls`. A service's own `params` win over them.
         params[param]: BTreeMap<String, String>,
         /// `triple`: the settings of the protocol `tri`.
         triple: TripleConfig,
@@ -60,8 +60,16 @@ impl ProtocolConfig {
             max_server_recv_msg_size: s.size("max-server-recv-msg-size"),
             ..TripleConfig::default()
         });
+        let name = s.string("name");
+        let params = s.section("params", read_params);
+        let is_dubbo = |name: &String| name.eq_ignore_ascii_case("dubbo");
+        if !params.is_empty() && !name.as_ref().is_some_and(is_dubbo) {
+            let message =
+                "these are parameters of the protocol `dubbo`; `tri` has its own under `triple`";
+            s.error("params", ProblemKind::Conflict, message);
+        }
         Self {
-            name: s.string("name"),
+            name,
             ip: s.string("ip"),
             port: s.parse(
                 "port",
@@ -71,7 +79,7 @@ impl ProtocolConfig {
                     port => port.parse().ok(),
                 },
             ),
-            params: s.texts("params"),
+            params,
             triple,
         }
     }
@@ -120,6 +128,39 @@ impl TripleConfig {
         }
     }
 }
+
+/// Reads the parameters that the protocol `dubbo` knows. Those of dubbo-go's network library have no counterpart here.
+fn read_params(s: &mut Section<'_, '_>) -> BTreeMap<String, String> {
+    for key in OF_GETTY {
+        s.unsupported(key);
+    }
+    let known = OF_DUBBO.iter();
+    known
+        .filter_map(|key| Some(((*key).to_owned(), s.string(key)?)))
+        .collect()
+}
+
+const OF_DUBBO: [&str; 6] = [
+    "accepts",
+    "heartbeat",
+    "heartbeat.timeout",
+    "max-calls",
+    "max-connection-calls",
+    "payload",
+];
+
+/// `docs/spec/config.md` §1.9.
+const OF_GETTY: [&str; 9] = [
+    "connection-number",
+    "getty-session-param",
+    "gr-pool-size",
+    "heartbeat-period",
+    "queue-len",
+    "queue-number",
+    "reconnect-interval",
+    "session-number",
+    "session-timeout",
+];
 
 fn refuse_features(s: &mut Section<'_, '_>) {
     for key in ["http3", "cors", "openapi"] {

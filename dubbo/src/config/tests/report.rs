@@ -13,7 +13,7 @@ t.yaml:6:63: dubbo.registries.sh.registry-type: `all` is not supported yet; `int
 t.yaml:7:3: dubbo.config-center: not supported yet
 t.yaml:9:79: dubbo.protocols.tri.triple.openapi: not supported yet
 t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
-t.yaml:10:40: dubbo.protocols.dubbo.params: not supported yet
+t.yaml:10:50: dubbo.protocols.dubbo.params.getty-session-param: not supported yet
 t.yaml:17:9: dubbo.provider.services.OrderServer.tps.limiter: not supported yet
 t.yaml:18:9: dubbo.provider.services.OrderServer.tps.limit.interval: not supported yet
 t.yaml:19:9: dubbo.provider.services.OrderServer.tps.limit.rate: not supported yet
