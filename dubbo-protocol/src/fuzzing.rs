@@ -1,5 +1,7 @@
 //! What `fuzz/` reaches into. Not a public interface.
 
+use std::fmt::Debug;
+
 use bytes::{BufMut as _, Bytes, BytesMut};
 use dubbo_core::{
     payload::{Codec, Payload},
@@ -20,6 +22,7 @@ use crate::{
         frame::{Encoding, FrameDecoder},
         headers::{GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind},
         status_wire::{read_status, write_status},
+        wrapper::{self, Wrapper},
     },
 };
 
@@ -44,6 +47,22 @@ pub fn messages(
     }
     let end = decoder.finish();
     (messages, end)
+}
+
+/// Reads Triple's wrapper from `bytes`, and what is written of it again; `None` when it is none.
+pub fn wrapper(bytes: &[u8]) -> Option<(impl Debug, impl Debug)> {
+    let read = Wrapper::read(Bytes::copy_from_slice(bytes)).ok()?;
+    let serialize_type = std::str::from_utf8(&read.serialize_type).ok()?;
+    let types: Option<Vec<&str>> = read
+        .types
+        .iter()
+        .map(|name| std::str::from_utf8(name).ok())
+        .collect();
+    let values = read.values.iter().map(|value| &value[..]);
+    let mut written = BytesMut::new();
+    wrapper::write(serialize_type, values, types?, &mut written);
+    let again = Wrapper::read(written.freeze());
+    Some((Some(read), again.ok()))
 }
 
 /// Reads a status from the values of its three headers, and what is written of it again; `None` for bytes that cannot
