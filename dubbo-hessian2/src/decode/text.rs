@@ -218,7 +218,11 @@ impl<'a> Decoder<'a> {
                 text.push_str(plain);
                 self.position += run;
             }
-            if run < rest.len() {
+            let rest = &rest[run..];
+            if let (Some(character), None) = (pair(rest), *high) {
+                text.push(character);
+                self.position += 6;
+            } else if !rest.is_empty() {
                 let unit = self.unit()?;
                 match (unit, high.take()) {
                     (0xdc00.., Some(first)) => {
@@ -293,6 +297,17 @@ impl<'a> Decoder<'a> {
     fn bad_text(&self, problem: &'static str) -> DecodeError {
         self.error(Problem::Text(problem))
     }
+}
+
+/// The character of two surrogates, if `bytes` begin with such.
+fn pair(bytes: &[u8]) -> Option<char> {
+    let [0xed, high @ 0xa0..=0xaf, middle, 0xed, low @ 0xb0..=0xbf, last, ..] = *bytes else {
+        return None;
+    };
+    let continued = |byte: u8| (byte & 0xc0 == 0x80).then_some(u32::from(byte & 0x3f));
+    let half = |byte: u8, rest: u32| u32::from(byte & 0xf) << 6 | rest;
+    let high = half(high, continued(middle)?);
+    char::from_u32(0x1_0000 + (high << 10 | half(low, continued(last)?)))
 }
 
 /// Where the next surrogate starts.
