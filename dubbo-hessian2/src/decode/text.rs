@@ -301,7 +301,16 @@ impl<'a> Decoder<'a> {
 
 /// The character of two surrogates, if `bytes` begin with such.
 fn pair(bytes: &[u8]) -> Option<char> {
-    let [0xed, high @ 0xa0..=0xaf, middle, 0xed, low @ 0xb0..=0xbf, last, ..] = *bytes else {
+    let [
+        0xed,
+        high @ 0xa0..=0xaf,
+        middle,
+        0xed,
+        low @ 0xb0..=0xbf,
+        last,
+        ..,
+    ] = *bytes
+    else {
         return None;
     };
     let continued = |byte: u8| (byte & 0xc0 == 0x80).then_some(u32::from(byte & 0x3f));
