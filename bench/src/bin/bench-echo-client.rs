@@ -34,19 +34,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends what there is to send at once, and gives each answer to whoever waits longest.
+/// Gives each answer to whoever waits longest, and sends what callers have made of the answers at once.
 async fn drive(
     mut connection: Framed<TcpStream, LengthDelimitedCodec>,
     mut queue: mpsc::Receiver<Call>,
 ) -> io::Result<()> {
-    let mut waiting = VecDeque::with_capacity(CALLERS);
+    let mut waiting: VecDeque<oneshot::Sender<BytesMut>> = VecDeque::with_capacity(CALLERS);
     loop {
         tokio::select! {
-            call = queue.recv() => {
-                let mut next = call;
-                if next.is_none() {
-                    return Ok(());
+            biased;
+            answer = connection.next(), if !waiting.is_empty() => {
+                let answer = answer.ok_or(io::ErrorKind::UnexpectedEof)??;
+                if let Some(caller) = waiting.pop_front() {
+                    let _ = caller.send(answer); // it is there: nobody stops a caller
                 }
+            }
+            first = queue.recv() => {
+                let Some(first) = first else {
+                    return Ok(());
+                };
+                // Others are about to call, too. Our own client waits for them as well.
+                tokio::task::yield_now().await;
+                let mut next = Some(first);
                 while let Some((payload, caller)) = next {
                     connection.feed(payload).await?;
                     waiting.push_back(caller);
@@ -54,12 +63,6 @@ async fn drive(
                 }
                 SinkExt::<Bytes>::flush(&mut connection).await?;
             }
-            Some(answer) = connection.next() => {
-                if let Some(caller) = waiting.pop_front() {
-                    let _ = caller.send(answer?); // it is there: nobody stops a caller
-                }
-            }
-            else => return Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 }
