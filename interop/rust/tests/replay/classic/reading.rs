@@ -109,6 +109,13 @@ pub(crate) fn has_text(frame: &Frame) -> bool {
     frame.status != 20 || frame.flags & SERIALIZATION == HESSIAN
 }
 
+/// What a provider says of itself beside an answer.
+const OF_THE_PROTOCOL: [&str; 3] = [
+    "closing",
+    "dubbo",
+    "dubbo-go-graceful-shutdown-provider-counted",
+];
+
 /// What a caller has to be told of `frame`, an answer, and what of it is to be found in a text of ours.
 pub(crate) fn meant(frame: &Frame) -> (Sheet, Option<String>) {
     let mut sheet = Sheet::default();
@@ -117,7 +124,7 @@ pub(crate) fn meant(frame: &Frame) -> (Sheet, Option<String>) {
     let (said, attachments) = read(frame);
     for (name, value) in attachments.unwrap_or_default() {
         let name = name.as_str().expect("a name");
-        if !NO_ATTACHMENTS.contains(&name) {
+        if !NO_ATTACHMENTS.contains(&name) && !OF_THE_PROTOCOL.contains(&name) {
             sheet.put(format!("attachment {name}"), format!("{:?}", texts(&value)));
         }
     }
@@ -190,7 +197,8 @@ fn of_status(status: u8) -> u32 {
     match status {
         25 => 11,
         40 => 3,
-        50 | 70 => 13,
+        50 => DATA_LOSS,
+        70 => 13,
         other => panic!("no recorded answer has {other}"),
     }
 }
