@@ -230,6 +230,12 @@ fn meant(method: &MethodRef, wrapper: &Wrapper) -> Result<MethodRef, Status> {
     if parameters.iter().map(|name| name.as_bytes()).eq(types) {
         return Ok(method.clone());
     }
+    let methods = method.service().methods().iter();
+    let alone = methods.filter(|other| other.name == method.name()).count() == 1;
+    if alone {
+        // Whatever is wrong with its arguments is told by their count.
+        return Ok(method.clone());
+    }
     let names: Vec<_> = types
         .iter()
         .map(|name| String::from_utf8_lossy(name))
@@ -239,12 +245,6 @@ fn meant(method: &MethodRef, wrapper: &Wrapper) -> Result<MethodRef, Status> {
     } else {
         Types::Count(wrapper.values.len())
     };
-    let methods = method.service().methods().iter();
-    let alone = methods.filter(|other| other.name == method.name()).count() == 1;
-    if alone {
-        // Whatever is wrong with its arguments is told by their count.
-        return Ok(method.clone());
-    }
     let found = method.service().find_overload(method.name(), types);
     found.map_err(|error| Status::unimplemented(error.to_string()).with_source(error))
 }
