@@ -29,7 +29,6 @@ use crate::{
 };
 
 /// Which reference of the configuration is meant.
-#[derive(Clone)]
 pub(super) enum Named<'a> {
     /// The one of this id.
     Id(&'a str),
@@ -47,13 +46,22 @@ impl Inner {
             return Err(NO_MORE_CLIENTS);
         }
         let (config, unmatched) = self.reference_config(descriptor, named)?;
+        self.refer_with(descriptor, &config, &unmatched).await
+    }
+
+    async fn refer_with(
+        &self,
+        descriptor: &Arc<ServiceDescriptor>,
+        config: &ReferenceConfig,
+        unmatched: &str,
+    ) -> Result<Stub, Error> {
         let descriptor = match &config.interface {
             Some(name) if name != descriptor.interface() => {
                 Arc::new(ServiceDescriptor::clone(descriptor).with_interface(name.clone()))
             }
             _ => Arc::clone(descriptor),
         };
-        let consumer = self.consumer_url(&config, &descriptor);
+        let consumer = self.consumer_url(config, &descriptor);
         let service = consumer.service_key();
         let misfit = config
             .serialization
@@ -63,8 +71,8 @@ impl Inner {
             return Err(Error::Refer { service, reason });
         }
 
-        let make = self.node_maker(&config, &descriptor, &consumer)?;
-        let directory = self.directory(&config, &unmatched, &consumer, make).await?;
+        let make = self.node_maker(config, &descriptor, &consumer)?;
+        let directory = self.directory(config, unmatched, &consumer, make).await?;
         if config.check.unwrap_or(defaults::CHECK)
             && let Err(error) = self.check(&service, &directory).await
         {
@@ -73,7 +81,7 @@ impl Inner {
         }
         let cluster = config.cluster.as_deref().unwrap_or(defaults::CLUSTER);
         let cluster = self.extensions.create::<dyn Cluster>(cluster, &consumer)?;
-        let cluster_config = self.cluster_config(&config, &service, &descriptor, &consumer)?;
+        let cluster_config = self.cluster_config(config, &service, &descriptor, &consumer)?;
         let invoker = cluster.join(directory, Arc::new(cluster_config));
         let kept = self.keep(Arc::downgrade(&invoker), |running| {
             let references = &mut running.references;
@@ -94,8 +102,11 @@ impl Inner {
         named: Named<'_>,
     ) -> Result<GenericClient, Error> {
         let descriptor = Arc::new(GenericClient::descriptor(interface));
-        let (config, _) = self.reference_config(&descriptor, named.clone())?;
-        let stub = self.refer(&descriptor, named).await?;
+        let (config, unmatched) = self.reference_config(&descriptor, named)?;
+        if self.is_ending() {
+            return Err(NO_MORE_CLIENTS);
+        }
+        let stub = self.refer_with(&descriptor, &config, &unmatched).await?;
         let service = ServiceKey::clone(stub.service());
         let client = GenericClient::new(Arc::clone(stub.invoker()), service);
         Ok(client.with_mode(config.generic.unwrap_or_default()))
