@@ -1,5 +1,6 @@
 //! How calls travel: Triple over HTTP/2, and calls within the process.
 
+mod catalog;
 mod dubbo;
 mod endpoint;
 #[doc(hidden)]

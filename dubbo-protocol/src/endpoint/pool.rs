@@ -12,13 +12,20 @@ use tokio::time::Instant;
 
 use super::{drivers::Drivers, link::Opener, slots::Endpoint};
 
-/// The connections of one client, by what references have to agree on to share them.
-pub(crate) struct Pool<K, O: Opener> {
-    endpoints: Mutex<HashMap<K, Weak<Endpoint<O>>>>,
+/// The connections of one client, by address and by options of the kind `T`.
+pub(crate) struct Pool<T, O: Opener> {
+    endpoints: Mutex<HashMap<Shared<T>, Weak<Endpoint<O>>>>,
     drivers: Drivers,
 }
 
-impl<K: Eq + Hash, O: Opener> Pool<K, O> {
+/// What references have to agree on to share connections.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Shared<T> {
+    address: Arc<str>,
+    options: T,
+}
+
+impl<T: Eq + Hash, O: Opener> Pool<T, O> {
     /// Without connections.
     pub(crate) fn new() -> Self {
         Self {
@@ -32,20 +39,26 @@ impl<K: Eq + Hash, O: Opener> Pool<K, O> {
         self.drivers.is_shut_down()
     }
 
-    /// The endpoint at `place`: one that somebody refers to already, or a new one of `size` connections, which starts to
+    /// The endpoint at `address`: one that somebody refers to already, or a new one of `size` connections, which starts to
     /// connect in the background on the runtime that this is called on.
     pub(crate) fn endpoint(
         &self,
-        place: K,
+        address: Arc<str>,
+        options: T,
         size: usize,
-        opener: impl FnOnce() -> O,
+        opener: impl FnOnce(Arc<str>) -> O,
     ) -> Arc<Endpoint<O>> {
+        let place = Shared { address, options };
         let mut endpoints = self.endpoints.lock();
         endpoints.retain(|_, endpoint| endpoint.strong_count() > 0);
         if let Some(endpoint) = endpoints.get(&place).and_then(Weak::upgrade) {
             return endpoint;
         }
-        let endpoint = Arc::new(Endpoint::start(size, opener(), self.drivers.clone()));
+        let endpoint = Arc::new(Endpoint::start(
+            size,
+            opener(Arc::clone(&place.address)),
+            self.drivers.clone(),
+        ));
         endpoints.insert(place, Arc::downgrade(&endpoint));
         endpoint
     }
@@ -60,7 +73,7 @@ impl<K: Eq + Hash, O: Opener> Pool<K, O> {
     }
 }
 
-impl<K: fmt::Debug, O: Opener> fmt::Debug for Pool<K, O> {
+impl<T: fmt::Debug, O: Opener> fmt::Debug for Pool<T, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
             .entries(self.endpoints.lock().keys())

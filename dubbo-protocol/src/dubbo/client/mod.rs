@@ -34,14 +34,7 @@ use crate::{
 /// Refers to services. References to one address with the same options share its connections.
 pub(crate) struct DubboClient {
     connector: Arc<dyn Connector>,
-    pool: Pool<Shared, Tcp>,
-}
-
-/// What references have to agree on to share connections.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Shared {
-    address: Arc<str>,
-    options: ConnectOptions,
+    pool: Pool<ConnectOptions, Tcp>,
 }
 
 impl DubboClient {
@@ -118,15 +111,14 @@ impl DubboClient {
     }
 
     fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint<Tcp>> {
-        let shared = Shared {
-            address: Arc::clone(&address),
-            options,
-        };
-        self.pool.endpoint(shared, options.connections, || Tcp {
-            connector: Arc::clone(&self.connector),
+        let connector = Arc::clone(&self.connector);
+        let size = options.connections;
+        let opener = |address| Tcp {
+            connector,
             address,
             options,
-        })
+        };
+        self.pool.endpoint(address, options, size, opener)
     }
 }
 

@@ -22,19 +22,22 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 use super::{
     budget::Share,
-    catalog::Stage,
     connection::Link,
     reply::{Refusal, answer, setting, unreadable_arguments},
     routes::Route,
 };
-use crate::dubbo::{
-    body::{
-        request::{Request, takes_attachments},
-        response::{CLOSING, take_own},
-    },
-    frame::{Frame, HESSIAN2},
-    status::{
-        BAD_REQUEST, BAD_RESPONSE, SERVER_THREADPOOL_EXHAUSTED_ERROR, SERVER_TIMEOUT, SERVICE_ERROR,
+use crate::{
+    catalog::Stage,
+    dubbo::{
+        body::{
+            request::{Request, takes_attachments},
+            response::{CLOSING, take_own},
+        },
+        frame::{Frame, HESSIAN2},
+        status::{
+            BAD_REQUEST, BAD_RESPONSE, SERVER_THREADPOOL_EXHAUSTED_ERROR, SERVER_TIMEOUT,
+            SERVICE_ERROR,
+        },
     },
 };
 

@@ -23,20 +23,23 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     budget::{Budget, Share},
     call::Call,
-    catalog::{Catalog, Stage},
     reply::Refusal,
+    routes::Routes,
     settings::Settings,
 };
-use crate::dubbo::{
-    body::event::{self, MAX_EVENT, READ_ONLY},
-    frame::{Frame, FrameDecoder, FrameError, Header, Received},
-    outbox::Outbox,
-    status::{BAD_REQUEST, OK},
+use crate::{
+    catalog::{Catalog, Stage},
+    dubbo::{
+        body::event::{self, MAX_EVENT, READ_ONLY},
+        frame::{Frame, FrameDecoder, FrameError, Header, Received},
+        outbox::Outbox,
+        status::{BAD_REQUEST, OK},
+    },
 };
 
 /// What the connections of a server share.
 pub(super) struct Shared {
-    pub(super) catalog: Catalog,
+    pub(super) catalog: Catalog<Routes>,
     pub(super) settings: Settings,
     /// The tasks of connections.
     pub(super) connections: TaskTracker,

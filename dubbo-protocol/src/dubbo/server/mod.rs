@@ -2,7 +2,6 @@
 
 mod budget;
 mod call;
-mod catalog;
 mod connection;
 mod reply;
 mod routes;
@@ -21,8 +20,11 @@ use dubbo_core::{
 };
 use tokio::time::Instant;
 
-use self::{catalog::Stage, connection::Shared, routes::Route, settings::Settings};
-use crate::net::{Accepted, Dialect, Listening, Network};
+use self::{connection::Shared, routes::Route, settings::Settings};
+use crate::{
+    catalog::Stage,
+    net::{Accepted, Dialect, Listening, Network},
+};
 
 /// The servers of one protocol value.
 #[derive(Default)]
@@ -84,7 +86,8 @@ impl Servers {
             )));
         }
         let url = url.with_port(server.listening.address().port());
-        if !server.shared().catalog.add(&route) {
+        let added = server.shared().catalog.change(|routes| routes.with(&route));
+        if !added {
             return Err(ProtocolError::Duplicate {
                 service: route.key.to_string(),
                 address: url.address(),
@@ -219,7 +222,9 @@ impl Exporter for Exported {
     }
 
     async fn unexport(self: Box<Self>) {
-        self.shared.catalog.remove(&self.route);
+        self.shared
+            .catalog
+            .change(|routes| Some(routes.without(&self.route)));
     }
 }
 

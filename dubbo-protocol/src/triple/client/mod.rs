@@ -45,15 +45,8 @@ use crate::{
 /// Refers to services. References to one address share its connections.
 pub(crate) struct Client {
     connector: Arc<dyn Connector>,
-    pool: Pool<Shared, Http2>,
+    pool: Pool<ConnectOptions, Http2>,
     uploads: TaskTracker,
-}
-
-/// What references have to agree on to share connections.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Shared {
-    address: Arc<str>,
-    options: ConnectOptions,
 }
 
 impl Client {
@@ -130,15 +123,14 @@ impl Client {
     }
 
     fn endpoint(&self, address: Arc<str>, options: ConnectOptions) -> Arc<Endpoint<Http2>> {
-        let shared = Shared {
-            address: Arc::clone(&address),
-            options,
-        };
-        self.pool.endpoint(shared, options.connections, || Http2 {
-            connector: Arc::clone(&self.connector),
+        let connector = Arc::clone(&self.connector);
+        let size = options.connections;
+        let opener = |address| Http2 {
+            connector,
             address,
             options,
-        })
+        };
+        self.pool.endpoint(address, options, size, opener)
     }
 }
 

@@ -18,13 +18,16 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{budget::Budget, call::answer, catalog::Catalog};
-use crate::net::{Accepted, Dialect};
+use super::{budget::Budget, call::answer, routes::Routes};
+use crate::{
+    catalog::Catalog,
+    net::{Accepted, Dialect},
+};
 
 /// What the connections of a server share.
 #[derive(Clone)]
 pub(super) struct Connections {
-    pub(super) catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<Catalog<Routes>>,
     /// The tasks of calls.
     pub(super) calls: TaskTracker,
     pub(super) end: watch::Receiver<End>,

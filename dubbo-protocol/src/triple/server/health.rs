@@ -13,24 +13,25 @@ use dubbo_core::{
 };
 use tokio::sync::watch;
 
-use super::catalog::{Catalog, Stage};
+use super::routes::Routes;
+use crate::catalog::{Catalog, Stage};
 use crate::generated::health::{
     Health, HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
 };
 
 /// The health of the services in one catalog, which serves this one too and so is held weakly.
 pub(super) struct ServerHealth {
-    catalog: Weak<Catalog>,
+    catalog: Weak<Catalog<Routes>>,
 }
 
 impl ServerHealth {
-    pub(super) fn of(catalog: &Arc<Catalog>) -> Self {
+    pub(super) fn of(catalog: &Arc<Catalog<Routes>>) -> Self {
         Self {
             catalog: Arc::downgrade(catalog),
         }
     }
 
-    fn catalog(&self) -> Result<Arc<Catalog>, Status> {
+    fn catalog(&self) -> Result<Arc<Catalog<Routes>>, Status> {
         self.catalog.upgrade().ok_or_else(ended)
     }
 }
@@ -76,7 +77,7 @@ impl Health for ServerHealth {
 
 /// One watch of one service.
 struct Watcher {
-    catalog: Arc<Catalog>,
+    catalog: Arc<Catalog<Routes>>,
     changes: watch::Receiver<Stage>,
     service: String,
     told: Option<ServingStatus>,
@@ -109,7 +110,7 @@ impl Watcher {
     }
 }
 
-fn status(catalog: &Catalog, service: &str) -> Option<ServingStatus> {
+fn status(catalog: &Catalog<Routes>, service: &str) -> Option<ServingStatus> {
     let known = service.is_empty()
         || catalog
             .routes()

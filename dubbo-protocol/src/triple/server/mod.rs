@@ -2,7 +2,6 @@
 
 mod budget;
 mod call;
-mod catalog;
 mod connection;
 mod health;
 mod reply;
@@ -29,12 +28,12 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::task::TaskTracker;
 
 use self::{
-    catalog::{Catalog, Stage},
     connection::{Connections, End},
     health::ServerHealth,
-    routes::Route,
+    routes::{Route, Routes},
 };
 use crate::{
+    catalog::{Catalog, Stage},
     generated::health::HealthServer,
     net::{Dialect, Listening, Network},
 };
@@ -88,7 +87,10 @@ impl Servers {
             state.running.len() - 1
         };
         let server = &state.running[at];
-        if !server.catalog.add(Arc::clone(&route)) {
+        let added = server
+            .catalog
+            .change(|routes| routes.with(Arc::clone(&route)));
+        if !added {
             return Err(ProtocolError::Duplicate {
                 service: route.key.to_string(),
                 address: url.with_port(server.bound().port()).address(),
@@ -133,7 +135,7 @@ struct Server {
     host: String,
     port: u16,
     listening: Listening,
-    catalog: Arc<Catalog>,
+    catalog: Arc<Catalog<Routes>>,
     served: Served,
 }
 
@@ -149,7 +151,7 @@ impl Server {
     async fn start(network: &Network, host: &str, port: u16) -> Result<Self, ProtocolError> {
         let catalog = Arc::new(Catalog::new());
         let health = HealthServer::new(ServerHealth::of(&catalog));
-        catalog.add(Arc::new(Route::built_in(health.into())));
+        catalog.change(|routes| routes.with(Arc::new(Route::built_in(health.into()))));
         let served = Served {
             end: watch::Sender::new(End::Open),
             connections: TaskTracker::new(),
@@ -218,7 +220,7 @@ const DIALECTS: &[Dialect] = &[Dialect::Http1, Dialect::Http2];
 
 struct Exported {
     url: Url,
-    catalog: Arc<Catalog>,
+    catalog: Arc<Catalog<Routes>>,
     route: Arc<Route>,
 }
 
@@ -229,6 +231,7 @@ impl Exporter for Exported {
     }
 
     async fn unexport(self: Box<Self>) {
-        self.catalog.remove(&self.route);
+        self.catalog
+            .change(|routes| Some(routes.without(&self.route)));
     }
 }

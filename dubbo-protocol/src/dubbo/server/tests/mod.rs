@@ -10,8 +10,8 @@ use dubbo_core::{invocation::Peer, provider::Service, request::Request, url::Url
 use dubbo_test::peer::dubbo::{Call, Connection};
 use tokio::time::Instant;
 
-use super::{Served, catalog::Stage, connection::Shared, routes::Route, settings::Settings};
-use crate::java::JavaService;
+use super::{Served, connection::Shared, routes::Route, settings::Settings};
+use crate::{catalog::Stage, java::JavaService};
 
 /// A server without a port.
 struct Rig(Served);
@@ -29,7 +29,8 @@ impl Rig {
         let service: Service = service.into();
         let descriptor = Arc::clone(service.descriptor());
         let route = Route::new(&url, descriptor, service.into_invoker(url.clone()));
-        assert!(shared.catalog.add(&Arc::new(route.expect("legal"))));
+        let route = Arc::new(route.expect("legal"));
+        assert!(shared.catalog.change(|routes| routes.with(&route)));
         Self(Served(shared))
     }
 
