@@ -333,7 +333,9 @@ fn plain_name(name: &str) -> &str {
 }
 
 fn same_name(one: &str, other: &str) -> bool {
-    plain_name(one).eq_ignore_ascii_case(plain_name(other))
+    // Most names differ in their lengths.
+    matches!(one.len().abs_diff(other.len()), 0 | SUFFIX_LEN)
+        && plain_name(one).eq_ignore_ascii_case(plain_name(other))
 }
 
 fn wire_name(name: &str) -> Result<HeaderName, AttachmentError> {
@@ -364,6 +366,7 @@ fn read_wire<'a>(name: &'a str, value: &HeaderValue) -> (&'a str, AttachmentValu
 }
 
 const BINARY_SUFFIX: &str = "-bin";
+const SUFFIX_LEN: usize = BINARY_SUFFIX.len();
 const TRI_HEADER_CONVERT: HeaderName = HeaderName::from_static("tri-header-convert");
 
 /// Written without padding, read with and without.

@@ -159,6 +159,8 @@ pub(crate) struct FrameDecoder {
     header: Option<Header>,
     /// How much of a body that is over the limit is still to come.
     skip: usize,
+    /// How much the next read may bring: more for a peer whose reads are full.
+    read: usize,
 }
 
 impl FrameDecoder {
@@ -169,6 +171,8 @@ impl FrameDecoder {
             unread: BytesMut::new(),
             header: None,
             skip: 0,
+            // Nothing counts as full, and makes it `READ`.
+            read: READ / 2,
         }
     }
 
@@ -181,8 +185,12 @@ impl FrameDecoder {
     pub(crate) fn room(&mut self) -> &mut BytesMut {
         let body = self.header.map_or(0, |header| header.len as usize);
         let missing = body.saturating_sub(self.unread.len());
-        if self.unread.capacity() - self.unread.len() < READ / 4 {
-            let more = missing.min(self.unread.len()).max(READ);
+        let free = self.unread.capacity() - self.unread.len();
+        if free == 0 {
+            self.read = (2 * self.read).min(MOST_READ);
+        }
+        if free < self.read / 4 {
+            let more = missing.min(self.unread.len()).max(self.read);
             self.unread.reserve(more);
         }
         &mut self.unread
@@ -279,6 +287,9 @@ pub(crate) const HEADER: usize = 16;
 
 /// How much is read at once, when no large body is under way.
 const READ: usize = 16 << 10;
+
+/// The same for a peer that sends much.
+const MOST_READ: usize = 64 << 10;
 
 const MAGIC: [u8; 2] = [0xda, 0xbb];
 const REQUEST: u8 = 0x80;

@@ -73,11 +73,10 @@ pub(crate) fn read_attachments(decoder: &mut Decoder<'_>) -> Result<Attachments,
     decoder.read_map(
         || (),
         |(), decoder| {
-            let name = match scalar(decoder)? {
-                Some(AttachmentValue::Text(name)) => name.into_owned(),
-                _ => return decoder.skip(),
+            let Some(AttachmentValue::Text(name)) = scalar(decoder)? else {
+                return decoder.skip();
             };
-            reading.entry(&name, decoder)
+            reading.entry(name, decoder)
         },
     )?;
     if !reading.left_out.is_empty() {
@@ -98,15 +97,23 @@ struct Reading {
 }
 
 impl Reading {
-    fn entry(&mut self, name: &str, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    fn entry(
+        &mut self,
+        name: Cow<'static, str>,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<(), DecodeError> {
         self.count(name.len())?;
         if decoder.peek()? != Kind::List {
             return self.value(name, decoder);
         }
-        decoder.read_list(|_| (), |(), decoder| self.value(name, decoder))
+        decoder.read_list(|_| (), |(), decoder| self.value(name.clone(), decoder))
     }
 
-    fn value(&mut self, name: &str, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    fn value(
+        &mut self,
+        name: Cow<'static, str>,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<(), DecodeError> {
         let value = if decoder.null()? {
             Some("".into())
         } else {
@@ -116,10 +123,10 @@ impl Reading {
             Some(value) => {
                 self.count(len(&value))?;
                 self.values += 1;
-                self.attachments.append(name.to_owned(), value);
+                self.attachments.append(name, value);
             }
-            None if self.left_out.iter().any(|known| known == name) => {}
-            None => self.left_out.push(name.to_owned()),
+            None if self.left_out.iter().any(|known| *known == name) => {}
+            None => self.left_out.push(name.into_owned()),
         }
         Ok(())
     }

@@ -186,6 +186,31 @@ fn room_grows_with_what_has_come_and_not_with_what_is_claimed() {
 }
 
 #[test]
+fn a_peer_that_fills_its_reads_gets_longer_ones() {
+    /// What each of some reads may bring to a peer that sends frames of up to `at_most` bytes in each.
+    fn rooms(at_most: usize) -> Vec<usize> {
+        let mut decoder = FrameDecoder::new(usize::MAX);
+        let read = |_| {
+            let room = decoder.room();
+            let spare = room.capacity() - room.len();
+            let len = spare.min(at_most) - 16;
+            let mut frame = unhex("dabbc2000000000000000001");
+            frame.put_u32(u32::try_from(len).expect("short"));
+            room.put_slice(&frame);
+            room.put_bytes(0, len);
+            assert!(matches!(decoder.next(), Ok(Some(Received::Frame(_)))));
+            spare
+        };
+        (0..5).map(read).collect()
+    }
+    // It may be more: what is left of a buffer is used.
+    let long = rooms(usize::MAX);
+    assert_eq!(long[..3], [16_384, 32_768, 65_536]);
+    assert!(long.iter().all(|room| *room <= 2 * 65_536), "{long:?}");
+    assert!(rooms(1000).iter().all(|room| *room <= 16_384));
+}
+
+#[test]
 fn a_frame_that_cannot_be_written_leaves_nothing_behind() {
     let mut dst = BytesMut::from(&b"before"[..]);
     let header = Header::request(1, true);
