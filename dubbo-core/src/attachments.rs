@@ -122,18 +122,31 @@ impl Attachments {
 
     /// Drops everything under `name`, text and bytes, with and without `-bin`; whether there was anything.
     pub fn remove(&mut self, name: &str) -> bool {
-        let before = self.own.len();
-        self.own.retain(|(key, _)| !same_name(key, name));
-        let received: Vec<HeaderName> = self.wire_names(name).cloned().collect();
-        if let Some(wire) = &mut self.wire
-            && !received.is_empty()
-        {
-            let wire = Arc::make_mut(wire);
-            for name in &received {
-                wire.remove(name);
-            }
+        let mut found = false;
+        self.retain(|key| {
+            let same = same_name(key, name);
+            found |= same;
+            !same
+        });
+        found
+    }
+
+    /// Drops everything whose name `keep` is false for; it gets each name in the case it has, without `-bin`.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.own.retain(|(name, _)| keep(plain_name(name)));
+        let Some(wire) = &mut self.wire else { return };
+        let dropped: Vec<HeaderName> = wire
+            .keys()
+            .filter(|name| !is_reserved(name.as_str()) && !keep(plain_name(name.as_str())))
+            .cloned()
+            .collect();
+        if dropped.is_empty() {
+            return;
         }
-        self.own.len() < before || !received.is_empty()
+        let wire = Arc::make_mut(wire);
+        for name in &dropped {
+            wire.remove(name);
+        }
     }
 
     /// Adds everything in `other`.
@@ -525,6 +538,24 @@ mod tests {
         let mut reserved = received(&[("grpc-status-details-bin", "AAE")]);
         assert!(!reserved.contains("grpc-status-details"));
         assert!(!reserved.remove("grpc-status-details"));
+    }
+
+    #[test]
+    fn what_is_kept_is_told_by_names_as_they_are_spelled_without_bin() {
+        let mut all = received(&[("blob-bin", "AAE"), ("a", "1"), ("te", "x")]);
+        all.append("Path", "2");
+        all.append("b-bin", Bytes::from_static(&[2]));
+        let before = all.clone();
+        let mut seen = Vec::new();
+        all.retain(|name| {
+            seen.push(name.to_owned());
+            !matches!(name, "blob" | "Path")
+        });
+        seen.sort_unstable();
+        assert_eq!(seen, ["Path", "a", "b", "blob"]);
+        assert!(all.contains("a") && all.contains("b"));
+        assert!(!all.contains("blob") && !all.contains("path"));
+        assert!(before.contains("blob"), "a copy has its own");
     }
 
     #[test]

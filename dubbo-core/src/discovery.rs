@@ -4,13 +4,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{registry::RegistryError, subscription::Subscription};
+use crate::{registry::RegistryError, subscription::Subscription, url::Url};
 
 /// A registry of application instances.
 ///
-/// `docs/spec/metadata.md` §6.6: an error is never an empty list, and each subscription begins with a snapshot.
+/// `docs/spec/metadata.md` §6.6: an error is never an empty list, and each subscription begins with a snapshot. What is
+/// registered is a wish that is kept fulfilled, as in a [`Registry`](crate::registry::Registry), and its methods wait and
+/// can be dropped in the same way.
 #[async_trait]
 pub trait ServiceDiscovery: Send + Sync + 'static {
+    /// The registry's own URL.
+    fn url(&self) -> &Url;
+
     /// Makes an instance visible.
     async fn register(&self, instance: &ServiceInstance) -> Result<(), RegistryError>;
 
@@ -37,7 +42,7 @@ pub trait ServiceDiscovery: Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// One running process of an application.
+/// One running process of an application, known by its host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceInstance {
@@ -51,6 +56,8 @@ pub struct ServiceInstance {
     pub healthy: bool,
     /// Whether it wants calls.
     pub enabled: bool,
+    /// Its share of the calls as the registry has it, in Dubbo's scale: 100 by default.
+    pub weight: u32,
     /// What it says about itself, such as `dubbo.metadata.revision`.
     pub metadata: BTreeMap<String, String>,
 }
@@ -64,7 +71,16 @@ impl ServiceInstance {
             port,
             healthy: true,
             enabled: true,
+            weight: DEFAULT_WEIGHT,
             metadata: BTreeMap::new(),
         }
     }
+
+    /// Its name among the instances of its application: `host:port`.
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
 }
+
+/// The share of an instance that says nothing about it (`docs/spec/registry.md` §1.1).
+const DEFAULT_WEIGHT: u32 = 100;

@@ -22,6 +22,7 @@ pub mod codegen;
 pub mod config_center;
 pub mod context;
 pub mod discovery;
+pub mod explain;
 pub mod extension;
 pub mod filter;
 pub mod invocation;

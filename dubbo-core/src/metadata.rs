@@ -1,21 +1,25 @@
 //! Where an application's metadata is kept outside the application: the metadata report.
 
-use std::{collections::BTreeSet, sync::Arc, time::SystemTime};
+use std::{fmt, sync::Arc, time::SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{registry::RegistryError, subscription::Subscription};
+use crate::{registry::RegistryError, subscription::Subscription, url::Url};
 
 /// A store of application metadata, service definitions and the mapping from interfaces to applications.
 ///
-/// `docs/spec/metadata.md` §6.6. `Ok` of nothing and `Err` are different everywhere.
+/// `docs/spec/metadata.md` §6.6, `docs/spec/registry.md` §7. `Ok` of nothing and `Err` are different everywhere. Each
+/// method is one attempt, with a time limit of its own; who calls it tries again.
 #[async_trait]
 pub trait MetadataReport: Send + Sync + 'static {
+    /// The store's own URL.
+    fn url(&self) -> &Url;
+
     /// The metadata of `application` at `revision`, encoded.
     async fn app(&self, application: &str, revision: &str) -> Result<Option<Bytes>, RegistryError>;
 
-    /// Publishes the metadata of `application` at `revision`.
+    /// Publishes the metadata of `application` at `revision`; when it returns, others can read it.
     async fn publish_app(
         &self,
         application: &str,
@@ -33,13 +37,13 @@ pub trait MetadataReport: Send + Sync + 'static {
     ) -> Result<Vec<(String, Option<SystemTime>)>, RegistryError>;
 
     /// The applications that provide `interface`, with a ticket for [`cas_mapping`](Self::cas_mapping).
-    async fn mapping(&self, interface: &str) -> Result<(BTreeSet<String>, Ticket), RegistryError>;
+    async fn mapping(&self, interface: &str) -> Result<(Mapping, Ticket), RegistryError>;
 
     /// Writes the mapping of `interface`, if it is still as it was when `ticket` was given out.
     async fn cas_mapping(
         &self,
         interface: &str,
-        applications: &BTreeSet<String>,
+        mapping: &Mapping,
         ticket: Ticket,
     ) -> Result<CasOutcome, RegistryError>;
 
@@ -47,13 +51,64 @@ pub trait MetadataReport: Send + Sync + 'static {
     async fn watch_mapping(
         &self,
         interface: &str,
-    ) -> Result<Subscription<Arc<BTreeSet<String>>>, RegistryError>;
+    ) -> Result<Subscription<Arc<Mapping>>, RegistryError>;
 
     /// Stores a service definition under `id`.
     async fn store_definition(&self, id: &str, definition: Bytes) -> Result<(), RegistryError>;
 
     /// The service definition under `id`.
     async fn definition(&self, id: &str) -> Result<Option<Bytes>, RegistryError>;
+
+    /// Ends its subscriptions.
+    async fn close(&self);
+}
+
+/// The applications that provide one interface, in the order in which they came. As text they stand with commas between
+/// them (`docs/spec/registry.md` §7.3).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapping(Vec<String>);
+
+impl Mapping {
+    /// Reads the text: blanks around names, empty names and repeated ones are left out.
+    pub fn parse(text: &str) -> Self {
+        let mut mapping = Self::default();
+        for name in text.split(',').map(str::trim) {
+            if !name.is_empty() {
+                mapping.add(name);
+            }
+        }
+        mapping
+    }
+
+    /// Adds `application` at the end, unless it is there; whether it was not.
+    pub fn add(&mut self, application: &str) -> bool {
+        let is_new = !self.contains(application);
+        if is_new {
+            self.0.push(application.to_owned());
+        }
+        is_new
+    }
+
+    /// Whether `application` is one of them.
+    pub fn contains(&self, application: &str) -> bool {
+        self.0.iter().any(|name| name == application)
+    }
+
+    /// The names.
+    pub fn applications(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Whether nobody provides it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(","))
+    }
 }
 
 /// The state of a mapping at the time it was read: a version, a checksum, or that it was absent. Only the store that
@@ -68,4 +123,25 @@ pub enum CasOutcome {
     Conflict,
     /// It is written.
     Written,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_keeps_its_order_and_each_name_once() {
+        for (text, add, want) in [
+            ("", "demo-app", "demo-app"),
+            ("order-service", "order", "order-service,order"),
+            (",demo-app,,", "demo-app", "demo-app"),
+            ("a, b", "b", "a,b"),
+            ("b,a,b", "c", "b,a,c"),
+        ] {
+            let mut mapping = Mapping::parse(text);
+            let was_there = mapping.contains(add);
+            assert_eq!(mapping.add(add), !was_there, "{text}");
+            assert_eq!(mapping.to_string(), want, "{text}");
+        }
+    }
 }

@@ -4,21 +4,35 @@ use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{subscription::Subscription, url::Url};
+use crate::{explain::Step, subscription::Subscription, url::Url};
 
 /// A registry of provider and consumer URLs.
 ///
-/// `docs/spec/registry.md`. Registering twice is the same as once. Every method may be cancelled by dropping its
-/// future; what was registered by then may or may not be.
+/// `docs/spec/registry.md`. What is registered is a wish, and the registry keeps it fulfilled from then on: through lost
+/// connections, expired sessions and restarts of the server, until it is taken back. Registering twice is the same as
+/// once.
 #[async_trait]
 pub trait Registry: Send + Sync + 'static {
     /// The registry's own URL.
     fn url(&self) -> &Url;
 
-    /// Makes `url`, a provider or a consumer, visible.
+    /// Makes `url`, a provider or a consumer, visible, and waits until it is.
+    ///
+    /// # Errors
+    ///
+    /// The registry [refuses](RegistryErrorKind::Refused) it: then the wish is gone. As long as the registry is out of
+    /// reach this waits, with growing pauses between attempts.
+    ///
+    /// # Cancel safety
+    ///
+    /// The wish stays when the future is dropped.
     async fn register(&self, url: &Url) -> Result<(), RegistryError>;
 
-    /// Takes it back.
+    /// Takes it back, and waits until it is gone. What is not there is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// The wish is gone at once; whether the registry has heard of it is open when the future is dropped.
     async fn unregister(&self, url: &Url) -> Result<(), RegistryError>;
 
     /// Reads once what matches `consumer`.
@@ -26,6 +40,13 @@ pub trait Registry: Send + Sync + 'static {
 
     /// Follows what matches `consumer`. The watch is armed before the first state is read, so nothing is lost between
     /// the two; after a reconnect there is a new state.
+    ///
+    /// It returns with the first state, which is an error when the registry is out of reach: that is no reason to give up
+    /// following.
+    ///
+    /// # Errors
+    ///
+    /// `consumer` cannot be followed, whatever the registry does.
     async fn subscribe(
         &self,
         consumer: &Url,
@@ -45,6 +66,9 @@ pub struct RegistrySnapshot {
     pub configurators: Arc<[Url]>,
     /// Routing rules.
     pub routers: Arc<[Url]>,
+    /// How it was found: what to tell when there is no provider. Empty when there is no more to say than what the lists
+    /// say.
+    pub steps: Arc<[Step]>,
 }
 
 impl RegistrySnapshot {
@@ -68,12 +92,14 @@ pub struct RegistryError {
     pub address: String,
     /// Why it failed.
     pub reason: String,
+    /// Whether it is worth trying again.
+    pub kind: RegistryErrorKind,
     /// The error behind it.
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl RegistryError {
-    /// An error without one behind it.
+    /// An error that may pass, without one behind it.
     pub fn new(
         operation: impl Into<String>,
         address: impl Into<String>,
@@ -83,8 +109,15 @@ impl RegistryError {
             operation: operation.into(),
             address: address.into(),
             reason: reason.into(),
+            kind: RegistryErrorKind::Unavailable,
             source: None,
         }
+    }
+
+    /// Says that trying again does not help.
+    pub fn refused(mut self) -> Self {
+        self.kind = RegistryErrorKind::Refused;
+        self
     }
 
     /// Records the error behind it.
@@ -92,4 +125,15 @@ impl RegistryError {
         self.source = Some(source.into());
         self
     }
+}
+
+/// Whether an operation that failed is worth repeating as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegistryErrorKind {
+    /// The request cannot be fulfilled, however often it is made: a name or content that is not allowed, a login that is
+    /// wrong, something that was closed.
+    Refused,
+    /// There was no answer, or one that says to come back later.
+    Unavailable,
 }

@@ -3,6 +3,8 @@
 //! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registry
 //! `memory`.
 
+mod backend;
+mod layout;
 pub mod matching;
 pub mod memory;
 

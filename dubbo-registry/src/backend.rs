@@ -1,0 +1,192 @@
+//! What a registry server can do, as the code that all registries share sees it.
+//!
+//! A backend makes plain requests; each may fail, and none is repeated here. That what was wished for stays fulfilled, and
+//! that what is followed stays up to date, is the work of [`reconcile`](crate::reconcile) for all backends alike.
+
+use std::{any::Any, fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dubbo_core::{
+    metadata::{CasOutcome, Ticket},
+    registry::RegistryError,
+};
+use tokio::sync::{Notify, watch};
+
+/// A server where programs show entries to each other: as long as the program that shows one is alive, it is there.
+#[async_trait]
+pub(crate) trait Backend: Send + Sync + 'static {
+    /// What an entry says.
+    type Value: Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
+
+    /// What messages call the server: `zookeeper://10.0.0.1:2181`.
+    fn address(&self) -> &str;
+
+    /// The session, as it changes.
+    fn session(&self) -> watch::Receiver<Session>;
+
+    /// How long things take on this kind of server.
+    fn timing(&self) -> Timing {
+        Timing::default()
+    }
+
+    /// Makes `entries` all that this client shows in `place`: those of before that are not among them go. An entry with
+    /// an id that another client shows too, as a program does that was killed and started again, is taken over where the
+    /// server has one for each id. Showing the same again repairs what is missing and is no news to anybody else.
+    async fn show(
+        &self,
+        place: &Place,
+        entries: &[Entry<Self::Value>],
+    ) -> Result<(), RegistryError>;
+
+    /// All that anybody shows in `place`. A place that is not there is empty.
+    async fn read(&self, place: &Place) -> Result<Vec<Entry<Self::Value>>, RegistryError>;
+
+    /// The names of all places in `folder`, for those who follow every service. A folder that is not there is empty.
+    async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError>;
+
+    /// Sends a hint whenever what [`read`](Self::read) gives of `place` may have changed from now on, as long as the guard
+    /// lives and the session does. A hint too many does no harm.
+    async fn watch(&self, place: &Place, hint: Hint) -> Result<Guard, RegistryError>;
+
+    /// As [`watch`](Self::watch), for [`names`](Self::names). Servers that cannot tell give a guard and no hints: then
+    /// [`Timing::poll`] is what there is.
+    async fn watch_names(&self, folder: &Place, hint: Hint) -> Result<Guard, RegistryError>;
+
+    /// Ends the session; everything that was shown goes.
+    async fn close(&self);
+}
+
+/// A server where texts are kept under keys, whoever is alive.
+#[async_trait]
+pub(crate) trait TextStore: Send + Sync + 'static {
+    /// What messages call the server: `zookeeper://10.0.0.1:2181`.
+    fn address(&self) -> &str;
+
+    /// The session, as it changes.
+    fn session(&self) -> watch::Receiver<Session>;
+
+    /// How long things take on this kind of server.
+    fn timing(&self) -> Timing {
+        Timing::default()
+    }
+
+    /// The text under `key`.
+    async fn get(&self, key: &TextKey) -> Result<Option<Text>, RegistryError>;
+
+    /// Writes the text under `key`, whatever there was.
+    async fn put(&self, key: &TextKey, text: &str) -> Result<(), RegistryError>;
+
+    /// Writes the text under `key` if it still is as it was when `ticket` was given out.
+    async fn compare_and_put(
+        &self,
+        key: &TextKey,
+        text: &str,
+        ticket: &Ticket,
+    ) -> Result<CasOutcome, RegistryError>;
+
+    /// Takes the text under `key` away. One that is not there is gone.
+    async fn remove(&self, key: &TextKey) -> Result<(), RegistryError>;
+
+    /// The names of the keys of `group`. Where the server cannot tell, it is refused.
+    async fn names(&self, group: &str) -> Result<Vec<Arc<str>>, RegistryError>;
+
+    /// Sends a hint whenever what [`get`](Self::get) gives of `key` may have changed from now on, as long as the guard
+    /// lives and the session does.
+    async fn watch(&self, key: &TextKey, hint: Hint) -> Result<Guard, RegistryError>;
+
+    /// Ends what watches began.
+    async fn close(&self);
+}
+
+/// Where entries of several programs stand together: a folder of ZooKeeper (`/dubbo/a.B/providers`), a prefix of etcd, a
+/// service of Nacos (`DEFAULT_GROUP@@providers:a.B::`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place(pub(crate) Arc<str>);
+
+/// What stands in a place.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry<V> {
+    /// Its name there: an encoded URL, `host:port`.
+    pub(crate) id: Arc<str>,
+    /// What it says.
+    pub(crate) value: V,
+}
+
+/// Where a text is kept: `group` is a folder of ZooKeeper (`/dubbo/mapping`) or a group of Nacos, `name` a node or data id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TextKey {
+    pub(crate) group: Arc<str>,
+    pub(crate) name: Arc<str>,
+}
+
+/// A text as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Text {
+    pub(crate) content: Arc<str>,
+    /// What [`TextStore::compare_and_put`] compares.
+    pub(crate) ticket: Ticket,
+}
+
+/// Whether a server can be reached, and what of the past it still knows.
+#[derive(Debug, Clone)]
+pub(crate) enum Session {
+    /// It cannot, or not yet; `None` before the first attempt has failed.
+    Down(Option<Arc<RegistryError>>),
+    /// It can.
+    Up {
+        /// Grows when the server has forgotten: what was shown and watched before is gone and comes again.
+        session: u64,
+        /// Grows with each connection: what was followed may have changed unseen and is read again.
+        connection: u64,
+    },
+}
+
+/// Tells that something may have changed.
+#[derive(Debug, Clone)]
+pub(crate) struct Hint(pub(crate) Arc<Notify>);
+
+impl Hint {
+    /// Gives it. Several in a row may arrive as one.
+    pub(crate) fn give(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// Ends a watch when it is dropped; dropping never blocks.
+pub(crate) struct Guard(#[allow(dead_code, reason = "only its drop counts")] Box<dyn Any + Send + Sync>);
+
+impl Guard {
+    /// A guard that drops `what`.
+    pub(crate) fn new(what: impl Any + Send + Sync) -> Self {
+        Self(Box::new(what))
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
+}
+
+/// How long things take on one kind of server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    /// How long after a new connection or session an empty list is not believed, because those who show something are
+    /// still coming back.
+    pub(crate) settle: Duration,
+    /// How long after an empty list it is read again before it is believed (`docs/spec/metadata.md` §6.2).
+    pub(crate) confirm_empty: Duration,
+    /// How often what is followed is read without a hint, and what is shown is shown again.
+    pub(crate) poll: Duration,
+}
+
+impl Default for Timing {
+    /// No settling, 1 s, 60 s.
+    fn default() -> Self {
+        Self {
+            settle: Duration::ZERO,
+            confirm_empty: Duration::from_secs(1),
+            poll: Duration::from_secs(60),
+        }
+    }
+}
