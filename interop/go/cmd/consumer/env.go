@@ -35,10 +35,7 @@ type reference struct {
 
 // newEnvs makes an env for each protocol.
 func newEnvs(addresses map[string]*string) (map[string]*env, error) {
-	ins, err := dubbo.NewInstance(
-		dubbo.WithName("interop-go-consumer"),
-		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),
-	)
+	ins, err := newInstance()
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +44,14 @@ func newEnvs(addresses map[string]*string) (map[string]*env, error) {
 		envs[protocol] = &env{ins: ins, protocol: protocol, address: *address}
 	}
 	return envs, nil
+}
+
+func newInstance() (*dubbo.Instance, error) {
+	options, err := registry.Options()
+	if err != nil {
+		return nil, err
+	}
+	return dubbo.NewInstance(append(options, dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)))...)
 }
 
 func (e *env) greeter() (*stub.Greeter, error) {

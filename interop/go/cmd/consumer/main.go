@@ -1,6 +1,8 @@
 // Command consumer calls the contract with dubbo-go and prints one JSON object
 // per case, in one line: {"case":…, "got":…, "error":{"code","message","details"}, "millis":…}.
 // It reports and does not judge: what each case has to give is known to the runner.
+//
+// With a registry it looks for the provider there instead, and tells how its calls fare (see discover).
 package main
 
 import (
@@ -22,6 +24,7 @@ import (
 	tri "dubbo.apache.org/dubbo-go/v3/protocol/triple/triple_protocol"
 
 	"dubbo-rust/interop/go/internal/impl"
+	"dubbo-rust/interop/go/internal/registries"
 )
 
 var (
@@ -29,6 +32,8 @@ var (
 		"tri":   flag.String("tri", "", "host:port of the provider's Triple"),
 		"dubbo": flag.String("dubbo", "", "host:port of the provider's dubbo"),
 	}
+	registry = registries.Declare("interop-go-consumer")
+
 	labels = flag.String("cases", "", "comma separated PROTOCOL/NAME of cases, run in this order")
 	list   = flag.Bool("list", false, "print the names of the cases and exit")
 	level  = flag.String("log", "fatal", "log level of the framework")
@@ -77,14 +82,20 @@ func main() {
 		}
 		return
 	}
-	chosen, err := selection()
-	if err != nil {
-		log.Fatal(err)
-	}
 	// The framework logs to the standard output, which is for results here.
 	results := json.NewEncoder(os.Stdout)
 	results.SetEscapeHTML(false)
 	os.Stdout = os.Stderr
+	if registry.Given() {
+		if err := discover(results); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	chosen, err := selection()
+	if err != nil {
+		log.Fatal(err)
+	}
 	envs, err := newEnvs(addresses)
 	if err != nil {
 		log.Fatal(err)

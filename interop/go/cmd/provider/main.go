@@ -25,6 +25,7 @@ import (
 	"dubbo.apache.org/dubbo-go/v3/server"
 
 	"dubbo-rust/interop/go/internal/impl"
+	"dubbo-rust/interop/go/internal/registries"
 	"dubbo-rust/interop/go/internal/stub"
 )
 
@@ -33,8 +34,10 @@ var (
 		"tri":   flag.Int("tri", 0, "port of Triple, on every address"),
 		"dubbo": flag.Int("dubbo", 0, "port of dubbo, on every address"),
 	}
-	guard = flag.Bool("until-stdin-ends", false, "exit when the standard input ends, so that no provider outlives its runner")
-	level = flag.String("log", "fatal", "log level of the framework")
+	registry = registries.Declare("interop-go-provider")
+	name     = flag.String("name", "", "what the answers to a discovering consumer end with")
+	guard    = flag.Bool("until-stdin-ends", false, "exit when the standard input ends, so that no provider outlives its runner")
+	level    = flag.String("log", "fatal", "log level of the framework")
 )
 
 func main() {
@@ -67,16 +70,23 @@ func main() {
 }
 
 func serve(notice func(impl.Notice)) error {
-	options := []dubbo.InstanceOption{
-		dubbo.WithName("interop-go-provider"),
+	options, err := registry.Options()
+	if err != nil {
+		return err
+	}
+	leave := time.Duration(0)
+	if registry.Given() {
+		// Consumers need time to notice that the provider leaves.
+		leave = time.Second
+	}
+	options = append(options,
 		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),
-		// Without a registry nobody needs time to notice that the provider leaves.
 		dubbo.WithShutdown(
 			graceful_shutdown.WithStepTimeout(10*time.Second),
-			graceful_shutdown.WithConsumerUpdateWaitTime(0),
+			graceful_shutdown.WithConsumerUpdateWaitTime(leave),
 			graceful_shutdown.WithOfflineRequestWindowTimeout(0),
 		),
-	}
+	)
 	var served []string
 	if port := *ports["tri"]; port != 0 {
 		options = append(options, dubbo.WithProtocol(protocol.WithID("tri"), protocol.WithTriple(), protocol.WithPort(port)))
@@ -94,31 +104,54 @@ func serve(notice func(impl.Notice)) error {
 	if err != nil {
 		return err
 	}
-	const suffix = " from g1/1.0.0"
-	grouped := []server.ServiceOption{server.WithGroup("g1"), server.WithVersion("1.0.0")}
-	if slices.Contains(served, "tri") {
-		triple := server.WithProtocolIDs([]string{"tri"})
-		if err := stub.Register(srv, &impl.Greeter{Notice: notice}, triple); err != nil {
-			return err
-		}
-		second := &impl.Grouped{Greeter: impl.Greeter{Notice: notice, Suffix: suffix}}
-		if err := stub.Register(srv, second, append(grouped, triple)...); err != nil {
-			return err
-		}
+	if registry.Given() {
+		err = discovered(srv, notice)
+	} else {
+		err = addressed(srv, served, notice)
 	}
-	user := []server.ServiceOption{
-		server.WithInterface(impl.UserServiceName),
-		server.WithProtocolIDs(served),
-		server.WithSerialization(constant.Hessian2Serialization),
-	}
-	if err := srv.RegisterService(&impl.UserService{Notice: notice}, user...); err != nil {
-		return err
-	}
-	second := &impl.GroupedUserService{UserService: impl.UserService{Notice: notice, Suffix: suffix}}
-	if err := srv.RegisterService(second, append(grouped, user...)...); err != nil {
+	if err != nil {
 		return err
 	}
 	return srv.Serve()
+}
+
+// addressed offers the whole contract, plain and in a group, over all that is served.
+func addressed(srv *server.Server, served []string, notice func(impl.Notice)) error {
+	const suffix = " from g1/1.0.0"
+	grouped := []server.ServiceOption{server.WithGroup("g1"), server.WithVersion("1.0.0")}
+	if slices.Contains(served, "tri") {
+		if err := stub.Register(srv, &impl.Greeter{Notice: notice}, overTriple()); err != nil {
+			return err
+		}
+		second := &impl.Grouped{Greeter: impl.Greeter{Notice: notice, Suffix: suffix}}
+		if err := stub.Register(srv, second, append(grouped, overTriple())...); err != nil {
+			return err
+		}
+	}
+	if err := srv.RegisterService(&impl.UserService{Notice: notice}, user(served)...); err != nil {
+		return err
+	}
+	second := &impl.GroupedUserService{UserService: impl.UserService{Notice: notice, Suffix: suffix}}
+	return srv.RegisterService(second, append(grouped, user(served)...)...)
+}
+
+// discovered offers each service once, over one protocol, with answers that say who gave them.
+func discovered(srv *server.Server, notice func(impl.Notice)) error {
+	suffix := " from " + *name
+	if err := stub.Register(srv, &impl.Greeter{Notice: notice, Suffix: suffix}, overTriple()); err != nil {
+		return err
+	}
+	return srv.RegisterService(&impl.UserService{Notice: notice, Suffix: suffix}, user([]string{"dubbo"})...)
+}
+
+func overTriple() server.ServiceOption { return server.WithProtocolIDs([]string{"tri"}) }
+
+func user(protocols []string) []server.ServiceOption {
+	return []server.ServiceOption{
+		server.WithInterface(impl.UserServiceName),
+		server.WithProtocolIDs(protocols),
+		server.WithSerialization(constant.Hessian2Serialization),
+	}
 }
 
 func awaitListener(port int) {
