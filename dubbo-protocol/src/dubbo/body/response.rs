@@ -67,9 +67,10 @@ impl Response {
 /// because the one that it asked is. Whether that one was.
 pub(crate) fn take_own(attachments: &mut Attachments) -> bool {
     let is_closing = attachments.get(CLOSING) == Some("true");
-    for name in OWN_ATTACHMENTS {
-        attachments.remove(name);
-    }
+    attachments.retain(|name| {
+        let own = |own: &&str| own.eq_ignore_ascii_case(name);
+        !OWN_ATTACHMENTS.iter().any(own)
+    });
     is_closing
 }
 

@@ -113,9 +113,10 @@ impl Call {
         let patience = patience(&request.attachments).filter(|_| header.two_way);
         let deadline = patience.and_then(|patience| self.arrived.checked_add(patience));
         let to_go = deadline.is_some() && is_of_go(&request.attachments);
-        for name in OWN_ATTACHMENTS {
-            request.attachments.remove(name);
-        }
+        request.attachments.retain(|name| {
+            let own = |own: &&str| own.eq_ignore_ascii_case(name);
+            !OWN_ATTACHMENTS.iter().any(own)
+        });
         let payload = Payload::encoded(Codec::Hessian2, request.arguments);
         let service = Arc::clone(&route.key);
         let mut invocation = Invocation::new(service, method.clone(), Body::Unary(payload));
