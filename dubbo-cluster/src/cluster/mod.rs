@@ -6,7 +6,9 @@ mod failfast;
 mod failover;
 #[cfg(test)]
 mod tests;
+mod zone_aware;
 
 pub use failed::{Attempt, FailedCall};
 pub use failfast::Failfast;
 pub use failover::Failover;
+pub use zone_aware::{ZoneAware, Zoned};
