@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dubbo_core::{
     cluster::{Candidates, Directory, Node, NodeWeight},
+    explain::Step,
     invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
     invoker::Invoker,
     payload::{Codec, Payload},
@@ -215,6 +216,10 @@ impl Directory for Fixed {
 
     fn why_unavailable(&self) -> Option<String> {
         None
+    }
+
+    fn explain(&self) -> Vec<Step> {
+        Vec::new()
     }
 
     fn consumer_url(&self) -> &Url {

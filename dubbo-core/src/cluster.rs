@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use tokio::sync::watch;
 
 use crate::{
+    explain::Step,
     invocation::Invocation,
     invoker::Invoker,
     service::{MethodRef, ServiceDescriptor, ServiceKey},
@@ -43,6 +44,9 @@ pub trait Directory: Send + Sync + 'static {
     /// Why no provider can be called now: nobody is listed, or nobody who is listed is available, each with its
     /// [reason](Invoker::why_unavailable). `None` when there is one.
     fn why_unavailable(&self) -> Option<String>;
+
+    /// How its providers were found, step by step: from the question of the consumer to those that can be called.
+    fn explain(&self) -> Vec<Step>;
 
     /// The consumer's URL.
     fn consumer_url(&self) -> &Url;

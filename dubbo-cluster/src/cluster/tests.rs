@@ -10,6 +10,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_core::{
     cluster::{Candidates, Cluster, ClusterConfig, Directory, MethodConfig, Node},
+    explain::Step,
     invocation::{Invocation, RpcResult},
     invoker::Invoker,
     service::ServiceKey,
@@ -396,6 +397,10 @@ impl Directory for Changing {
 
     fn why_unavailable(&self) -> Option<String> {
         self.inner.why_unavailable()
+    }
+
+    fn explain(&self) -> Vec<Step> {
+        Vec::new()
     }
 
     fn consumer_url(&self) -> &Url {

@@ -1,11 +1,18 @@
 //! The providers that a registry names, as they come and go.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use dubbo_core::{
     cluster::{Candidates, Directory, Node},
+    explain::Step,
     extension::BoxError,
     invocation::Invocation,
     invoker::Invoker,
@@ -23,7 +30,7 @@ use tokio::{
 
 use super::{
     availability::{Availability, any_available},
-    explain::{View, no_provider, none_available},
+    explain::{View, available, no_provider, none_available},
     follow::Follower,
 };
 use crate::router::RouterChain;
@@ -55,6 +62,18 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) nodes: Arc<[Node]>,
     pub(super) view: View,
+    /// Whether a call has found it empty, which is logged once for each state.
+    pub(super) missed: AtomicBool,
+}
+
+impl State {
+    pub(super) fn new(nodes: Arc<[Node]>, view: View) -> Self {
+        Self {
+            nodes,
+            view,
+            missed: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Shared {
@@ -89,10 +108,10 @@ impl DynamicDirectory {
         let shared = Arc::new(Shared {
             service: consumer.service_key(),
             registry: format!("registry {}://{}", registry.protocol(), registry.address()),
-            state: ArcSwap::from_pointee(State {
-                nodes: Arc::default(),
-                view: View::unanswered(Instant::now()),
-            }),
+            state: ArcSwap::from_pointee(State::new(
+                Arc::default(),
+                View::unanswered(Instant::now()),
+            )),
         });
         let (stop, stopped) = watch::channel(false);
         let mut follower = Follower::new(
@@ -124,6 +143,9 @@ impl Directory for DynamicDirectory {
         let state = self.shared.state.load();
         if state.nodes.is_empty() {
             let why = self.shared.why_empty(&state);
+            if !state.missed.swap(true, Ordering::Relaxed) {
+                tracing::warn!(service = %self.shared.service, why, "a call finds no provider");
+            }
             return Err(no_provider(&self.shared.service, &why));
         }
         let mut candidates = Candidates::all(Arc::clone(&state.nodes));
@@ -143,6 +165,16 @@ impl Directory for DynamicDirectory {
             return Some(self.shared.why_empty(&state));
         }
         (!any_available(&state.nodes)).then(|| none_available(&self.shared.registry, &state.nodes))
+    }
+
+    fn explain(&self) -> Vec<Step> {
+        let state = self.shared.state.load();
+        let usable = state.nodes.len();
+        let mut steps = state
+            .view
+            .steps(&self.shared.registry, usable, Instant::now());
+        steps.push(available(&state.nodes));
+        steps
     }
 
     fn consumer_url(&self) -> &Url {

@@ -3,7 +3,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
-    cluster::Node, registry::RegistryError, service::ServiceKey, status::Status, url::Url,
+    cluster::Node, explain::Step, registry::RegistryError, service::ServiceKey, status::Status,
+    url::Url,
 };
 use tokio::time::Instant;
 
@@ -14,17 +15,35 @@ pub(super) fn no_provider(service: &ServiceKey, why: &dyn fmt::Display) -> Statu
 
 /// Why none of `nodes` can be called, all of which are out of reach.
 pub(super) fn none_available(origin: &str, nodes: &[Node]) -> String {
-    let reasons = nodes.iter().map(|node| {
-        let invoker = &node.invoker;
-        invoker
-            .why_unavailable()
-            .unwrap_or_else(|| named(invoker.url()))
-    });
     format!(
         "none of {} from {origin} can be reached: {}",
         nodes.len(),
-        some_of(reasons)
+        some_of(nodes.iter().map(why))
     )
+}
+
+/// The step that leaves those of `nodes` that can be called now.
+pub(super) fn available(nodes: &[Node]) -> Step {
+    let (up, down): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.invoker.is_available());
+    let evidence = match down.len() {
+        0 => format!("all of {} can be reached", nodes.len()),
+        _ => {
+            let reasons = down.iter().map(|node| why(node));
+            format!(
+                "{} of {} cannot be reached: {}",
+                down.len(),
+                nodes.len(),
+                some_of(reasons)
+            )
+        }
+    };
+    Step::leaving("available", evidence, up.len())
+}
+
+/// Why `node` cannot be called, or at least which it is.
+fn why(node: &Node) -> String {
+    let why = node.invoker.why_unavailable();
+    why.unwrap_or_else(|| named(node.invoker.url()))
 }
 
 /// What messages call the provider at `url`.
@@ -41,6 +60,8 @@ pub(super) struct View {
     pub(super) skipped: Vec<Skipped>,
     /// Since when there is nobody to call.
     pub(super) empty_since: Instant,
+    /// How the list was found, where the registry has more to tell than the list.
+    pub(super) steps: Arc<[Step]>,
     /// A provider that was there before.
     pub(super) last: Option<String>,
     /// Why the registry does not answer now.
@@ -72,6 +93,7 @@ impl View {
             listed: None,
             skipped: Vec::new(),
             empty_since: now,
+            steps: Arc::default(),
             last: None,
             failing: None,
             closed: false,
@@ -85,15 +107,16 @@ impl View {
         }
         let mut why = match (self.listed, &self.last) {
             (None, _) => format!("{registry} has not answered yet"),
-            (Some(0), None) => format!(
-                "{registry} lists none, and has listed none for {}; check that a provider runs and is registered \
-                 there under this interface, group and version",
-                ago(now, self.empty_since)
-            ),
-            (Some(0), Some(last)) => format!(
-                "{registry} has listed none for {}; the last one was {last}",
-                ago(now, self.empty_since)
-            ),
+            (Some(0), last) => {
+                let since = ago(now, self.empty_since);
+                let why = match last {
+                    Some(last) => {
+                        format!("{registry} has listed none for {since}; the last one was {last}")
+                    }
+                    None => format!("{registry} lists none, and has listed none for {since}"),
+                };
+                self.and_steps(why)
+            }
             (Some(listed), _) => format!(
                 "{registry} lists {listed}, and none of them can be used: {}",
                 self.skipped_text()
@@ -104,6 +127,50 @@ impl View {
             why.push_str(&failing);
         }
         why
+    }
+
+    /// Adds where the list became empty, or what to look at where the registry does not tell.
+    fn and_steps(&self, mut why: String) -> String {
+        if self.steps.is_empty() {
+            if self.last.is_none() {
+                why.push_str(
+                    "; check that a provider runs and is registered there under this interface, group and version",
+                );
+            }
+            return why;
+        }
+        for step in self.steps.iter() {
+            why = format!("{why}; {step}");
+            if step.is_empty() {
+                break;
+            }
+        }
+        why
+    }
+
+    /// The steps up to the providers that can be used, of which there are `usable`.
+    pub(super) fn steps(&self, registry: &str, usable: usize, now: Instant) -> Vec<Step> {
+        let answer = match (&self.failing, self.listed) {
+            (Some(Failing { error, since }), _) => {
+                format!(
+                    "{registry} has been failing for {}: {error}",
+                    ago(now, *since)
+                )
+            }
+            (None, None) => format!("{registry} has not answered yet"),
+            (None, Some(_)) => format!("{registry} answers"),
+        };
+        let mut steps = vec![Step::new("registry", answer)];
+        steps.extend(self.steps.iter().cloned());
+        let Some(listed) = self.listed else {
+            return steps;
+        };
+        let evidence = match self.skipped.len() {
+            0 => format!("{listed} listed"),
+            _ => format!("{listed} listed, without {}", self.skipped_text()),
+        };
+        steps.push(Step::leaving("usable", evidence, usable));
+        steps
     }
 
     fn skipped_text(&self) -> String {
@@ -176,6 +243,19 @@ mod tests {
                 empty.clone(),
                 "registry R lists none, and has listed none for 12.3s; check that a provider runs and is registered \
                  there under this interface, group and version",
+            ),
+            (
+                View {
+                    steps: [
+                        Step::leaving("mapping", "a.B is provided by app", 1),
+                        Step::leaving("instances", "app has none", 0),
+                        Step::leaving("matching", "none", 0),
+                    ]
+                    .into(),
+                    ..empty.clone()
+                },
+                "registry R lists none, and has listed none for 12.3s; mapping: a.B is provided by app -> 1; instances: \
+                 app has none -> 0",
             ),
             (
                 View {

@@ -182,6 +182,7 @@ where
         self.publish(list.into(), |view| {
             view.listed = Some(providers(snapshot).count());
             view.skipped = skipped;
+            view.steps = Arc::clone(&snapshot.steps);
             view.failing = None;
             if now_empty && gone.is_some() {
                 view.empty_since = Instant::now();
@@ -241,7 +242,7 @@ where
     fn publish(&self, nodes: Arc<[Node]>, change: impl FnOnce(&mut View)) {
         let mut view = self.shared.state.load().view.clone();
         change(&mut view);
-        self.shared.state.store(Arc::new(State { nodes, view }));
+        self.shared.state.store(Arc::new(State::new(nodes, view)));
     }
 }
 

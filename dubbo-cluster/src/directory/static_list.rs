@@ -12,6 +12,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_core::{
     cluster::{Candidates, Directory, Node, NodeId},
+    explain::Step,
     extension::BoxError,
     invocation::Invocation,
     invoker::Invoker,
@@ -23,7 +24,7 @@ use tokio::sync::watch;
 
 use super::{
     availability::{Availability, any_available},
-    explain::{no_provider, none_available},
+    explain::{available, named, no_provider, none_available},
     merge::merge,
     weight::weight,
 };
@@ -124,6 +125,19 @@ impl Directory for StaticDirectory {
             return Some(why.to_owned());
         }
         (!any_available(&self.nodes)).then(|| none_available(ORIGIN, &self.nodes))
+    }
+
+    fn explain(&self) -> Vec<Step> {
+        let urls: Vec<_> = self
+            .nodes
+            .iter()
+            .map(|node| named(node.invoker.url()))
+            .collect();
+        let evidence = format!("the reference names {}", urls.join(", "));
+        vec![
+            Step::leaving("direct URLs", evidence, urls.len()),
+            available(&self.nodes),
+        ]
     }
 
     fn consumer_url(&self) -> &Url {
