@@ -25,17 +25,15 @@ pub(super) fn none_available(origin: &str, nodes: &[Node]) -> String {
 /// The step that leaves those of `nodes` that can be called now.
 pub(super) fn available(nodes: &[Node]) -> Step {
     let (up, down): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.invoker.is_available());
-    let evidence = match down.len() {
-        0 => format!("all of {} can be reached", nodes.len()),
-        _ => {
-            let reasons = down.iter().map(|node| why(node));
-            format!(
-                "{} of {} cannot be reached: {}",
-                down.len(),
-                nodes.len(),
-                some_of(reasons)
-            )
-        }
+    let evidence = if down.is_empty() {
+        format!("all of {} can be reached", nodes.len())
+    } else {
+        let reasons = some_of(down.iter().copied().map(why));
+        format!(
+            "{} of {} cannot be reached: {reasons}",
+            down.len(),
+            nodes.len()
+        )
     };
     Step::leaving("available", evidence, up.len())
 }
