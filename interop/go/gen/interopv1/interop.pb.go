@@ -1322,8 +1322,8 @@ const file_dubbo_interop_v1_interop_proto_rawDesc = "" +
 	"\n" +
 	"BigPayload\x12#.dubbo.interop.v1.BigPayloadRequest\x1a$.dubbo.interop.v1.BigPayloadResponse\x12Z\n" +
 	"\vAttachments\x12$.dubbo.interop.v1.AttachmentsRequest\x1a%.dubbo.interop.v1.AttachmentsResponse\x12L\n" +
-	"\tlowerCase\x12\x1e.dubbo.interop.v1.GreetRequest\x1a\x1f.dubbo.interop.v1.GreetResponseB\\\n" +
-	"\x1borg.apache.dubbo.interop.v1B\fInteropProtoP\x01Z-dubbo-rust/interop/go/gen/interopv1;interopv1b\x06proto3"
+	"\tlowerCase\x12\x1e.dubbo.interop.v1.GreetRequest\x1a\x1f.dubbo.interop.v1.GreetResponseBQ\n" +
+	"\x10dubbo.interop.v1B\fInteropProtoP\x01Z-dubbo-rust/interop/go/gen/interopv1;interopv1b\x06proto3"
 
 var (
 	file_dubbo_interop_v1_interop_proto_rawDescOnce sync.Once

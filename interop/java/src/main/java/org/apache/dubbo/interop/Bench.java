@@ -24,7 +24,7 @@ public final class Bench {
     private Bench() {}
 
     public static void main(String[] args) throws IOException {
-        Flags flags = new Flags(args, "dubbo", "callers");
+        Flags flags = new Flags(args, List.of("dubbo", "callers"));
         int callers = Integer.parseInt(flags.get("callers"));
         UserService service = refer(flags.get("dubbo"));
         ExecutorService threads = Executors.newFixedThreadPool(callers);

@@ -8,10 +8,10 @@ import java.util.Map;
 public final class Flags {
     private final Map<String, String> values = new HashMap<>();
 
-    public Flags(String[] args, String... known) {
+    public Flags(String[] args, List<String> known) {
         for (String arg : args) {
             String[] parts = arg.split("=", 2);
-            if (!parts[0].startsWith("--") || !List.of(known).contains(parts[0].substring(2))) {
+            if (!parts[0].startsWith("--") || !known.contains(parts[0].substring(2))) {
                 throw new IllegalArgumentException(arg + " is none of --" + String.join("=…, --", known));
             }
             values.put(parts[0].substring(2), parts.length == 2 ? parts[1] : "");

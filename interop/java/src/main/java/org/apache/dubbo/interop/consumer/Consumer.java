@@ -2,20 +2,30 @@ package org.apache.dubbo.interop.consumer;
 
 import org.apache.dubbo.interop.Flags;
 import org.apache.dubbo.interop.Lines;
+import org.apache.dubbo.interop.Registries;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
  * Calls the contract at {@code --tri=HOST:PORT} and {@code --dubbo=HOST:PORT}, and prints a line per case of
  * {@code --cases=PROTOCOL/NAME,…}. It reports and does not judge: what each case has to give is known to the runner.
+ * With a registry it looks for the provider there instead: {@link Discovery}.
  */
 public final class Consumer {
     private Consumer() {}
 
     public static void main(String[] args) {
-        Flags flags = new Flags(args, "tri", "dubbo", "cases");
+        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "cases"));
+        known.addAll(Registries.FLAGS);
+        Flags flags = new Flags(args, known);
+        if (flags.has("registry")) {
+            Discovery.run(flags);
+            System.exit(0);
+        }
         Map<String, Case> cases = new HashMap<>();
         GreeterCases.addTo(cases);
         GreeterStreams.addTo(cases);

@@ -1,11 +1,11 @@
 package org.apache.dubbo.interop.consumer;
 
+import dubbo.interop.v1.GreetRequest;
+import dubbo.interop.v1.GreetResponse;
 import io.grpc.health.v1.Health;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse;
 import org.apache.dubbo.common.stream.StreamObserver;
-import org.apache.dubbo.interop.v1.GreetRequest;
-import org.apache.dubbo.interop.v1.GreetResponse;
 import org.apache.dubbo.rpc.protocol.tri.observer.ClientCallToObserverAdapter;
 
 import java.util.List;

@@ -1,11 +1,9 @@
 package org.apache.dubbo.interop.consumer;
 
-import org.apache.dubbo.config.ApplicationConfig;
 import org.apache.dubbo.config.MethodConfig;
 import org.apache.dubbo.config.ReferenceConfig;
-import org.apache.dubbo.config.RegistryConfig;
-import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 import org.apache.dubbo.interop.Flags;
+import org.apache.dubbo.interop.Registries;
 import org.apache.dubbo.interop.UserService;
 
 import java.util.HashMap;
@@ -34,9 +32,7 @@ final class References {
 
     References(Flags flags) {
         this.flags = flags;
-        ApplicationConfig application = new ApplicationConfig("interop-java-consumer");
-        application.setQosEnable(false);
-        DubboBootstrap.getInstance().application(application).registry(new RegistryConfig("N/A")).start();
+        Registries.configure(flags, "interop-java-consumer").start();
     }
 
     synchronized Object get(Wanted wanted) { return made.computeIfAbsent(wanted, this::make); }

@@ -1,8 +1,8 @@
 package org.apache.dubbo.interop.consumer;
 
+import dubbo.interop.v1.Greeter;
 import org.apache.dubbo.interop.UserService;
 import org.apache.dubbo.interop.consumer.References.Wanted;
-import org.apache.dubbo.interop.v1.Greeter;
 import org.apache.dubbo.rpc.RpcContext;
 import org.apache.dubbo.rpc.service.GenericService;
 

@@ -1,15 +1,14 @@
 package org.apache.dubbo.interop.provider;
 
-import org.apache.dubbo.config.ApplicationConfig;
+import dubbo.interop.v1.Greeter;
 import org.apache.dubbo.config.ProtocolConfig;
-import org.apache.dubbo.config.RegistryConfig;
 import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 import org.apache.dubbo.interop.Flags;
 import org.apache.dubbo.interop.Lines;
+import org.apache.dubbo.interop.Registries;
 import org.apache.dubbo.interop.UserService;
 import org.apache.dubbo.interop.UserStreamService;
-import org.apache.dubbo.interop.v1.Greeter;
 
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -17,39 +16,56 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Serves the contract on {@code --tri=PORT} and {@code --dubbo=PORT}. */
+/** Serves the contract on {@code --tri=PORT} and {@code --dubbo=PORT}, and with a registry tells it so. */
 public final class Provider {
     private Provider() {}
 
     public static void main(String[] args) {
-        Flags flags = new Flags(args, "tri", "dubbo", "until-stdin-ends");
+        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "name", "until-stdin-ends"));
+        known.addAll(Registries.FLAGS);
+        Flags flags = new Flags(args, known);
         if (flags.has("until-stdin-ends")) new Thread(Provider::guard).start();
         // Health is served over Triple only when asked for.
         System.setProperty("dubbo.tri.builtin.service.init", "true");
         // How long a provider waits for consumers that stay connected; ten seconds unless set.
         System.setProperty("dubbo.service.shutdown.wait", "4000");
 
-        ApplicationConfig application = new ApplicationConfig("interop-java-provider");
-        application.setQosEnable(false);
-        DubboBootstrap bootstrap = DubboBootstrap.getInstance()
-                .application(application)
-                .registry(new RegistryConfig("N/A"));
+        DubboBootstrap bootstrap = Registries.configure(flags, "interop-java-provider");
         List<ProtocolConfig> protocols = new ArrayList<>();
         for (String name : new String[] {"tri", "dubbo"}) {
             if (flags.has(name)) protocols.add(new ProtocolConfig(name, Integer.parseInt(flags.get(name))));
         }
         bootstrap.protocols(protocols);
-        bootstrap.service(service(UserService.class, new UserServiceImpl(""), protocols));
-        bootstrap.service(grouped(service(UserService.class, new UserServiceImpl(" from g1/1.0.0"), protocols)));
-        List<ProtocolConfig> triple = protocols.stream().filter(p -> p.getName().equals("tri")).toList();
-        if (!triple.isEmpty()) {
-            bootstrap.service(service(UserStreamService.class, new UserStreamServiceImpl(), triple));
-            bootstrap.service(service(Greeter.class, new GreeterImpl(""), triple));
-            bootstrap.service(grouped(service(Greeter.class, new GreeterImpl(" from g1/1.0.0"), triple)));
+        if (flags.has("registry")) {
+            offerToDiscover(bootstrap, protocols, " from " + flags.get("name"));
+        } else {
+            offerAll(bootstrap, protocols);
         }
         bootstrap.start();
         Lines.print(Map.of("event", "ready"));
         bootstrap.await();
+    }
+
+    /** The whole contract, plain and in a group, over all that is served. */
+    private static void offerAll(DubboBootstrap bootstrap, List<ProtocolConfig> protocols) {
+        String suffix = " from g1/1.0.0";
+        bootstrap.service(service(UserService.class, new UserServiceImpl(""), protocols));
+        bootstrap.service(grouped(service(UserService.class, new UserServiceImpl(suffix), protocols)));
+        List<ProtocolConfig> triple = only("tri", protocols);
+        if (triple.isEmpty()) return;
+        bootstrap.service(service(UserStreamService.class, new UserStreamServiceImpl(), triple));
+        bootstrap.service(service(Greeter.class, new GreeterImpl(""), triple));
+        bootstrap.service(grouped(service(Greeter.class, new GreeterImpl(suffix), triple)));
+    }
+
+    /** Each service once, over one protocol, with answers that say who gave them. */
+    private static void offerToDiscover(DubboBootstrap bootstrap, List<ProtocolConfig> protocols, String suffix) {
+        bootstrap.service(service(Greeter.class, new GreeterImpl(suffix), only("tri", protocols)));
+        bootstrap.service(service(UserService.class, new UserServiceImpl(suffix), only("dubbo", protocols)));
+    }
+
+    private static List<ProtocolConfig> only(String name, List<ProtocolConfig> protocols) {
+        return protocols.stream().filter(protocol -> protocol.getName().equals(name)).toList();
     }
 
     private static <T> ServiceConfig<T> service(Class<T> type, T handler, List<ProtocolConfig> protocols) {
