@@ -10,24 +10,40 @@ use dubbo_core::{
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-/// A server where programs show entries to each other: as long as the program that shows one is alive, it is there.
+/// The client of one server, or of several that are one. The plugins of an instance share it through
+/// [`Clients`](crate::clients::Clients).
+///
+/// Making one does not connect, and may happen outside of a runtime. Asking for [`session`](Self::session) or for anything
+/// else starts it.
 #[async_trait]
-pub(crate) trait Backend: Send + Sync + 'static {
-    /// What an entry says.
-    type Value: Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
-
+pub(crate) trait Client: Send + Sync + 'static {
     /// What messages call the server: `zookeeper://10.0.0.1:2181`.
     fn address(&self) -> &str;
 
-    /// The session, as it changes.
+    /// The session, as it changes. From now on the client connects, and connects again whenever it has to; nothing else
+    /// is asked of it as long as the session is down.
     fn session(&self) -> watch::Receiver<Session>;
 
     /// How long things take on this kind of server.
     fn timing(&self) -> Timing {
         Timing::default()
     }
+
+    /// Those who share this client: a field of it, which the code above keeps.
+    fn users(&self) -> &Users;
+
+    /// Ends the session; everything that was shown goes, and watches end. The last of [`users`](Self::users) calls it.
+    async fn close(&self);
+}
+
+/// A server where programs show entries to each other: as long as the program that shows one is alive, it is there.
+#[async_trait]
+pub(crate) trait Backend: Client {
+    /// What an entry says.
+    type Value: Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
 
     /// Makes `entries` all that this client shows in `place`: those of before that are not among them go. An entry with
     /// an id that another client shows too, as a program does that was killed and started again, is taken over where the
@@ -51,25 +67,11 @@ pub(crate) trait Backend: Send + Sync + 'static {
     /// As [`watch`](Self::watch), for [`names`](Self::names). Servers that cannot tell give a guard and no hints: then
     /// [`Timing::poll`] is what there is.
     async fn watch_names(&self, folder: &Place, hint: Hint) -> Result<Guard, RegistryError>;
-
-    /// Ends the session; everything that was shown goes.
-    async fn close(&self);
 }
 
 /// A server where texts are kept under keys, whoever is alive.
 #[async_trait]
-pub(crate) trait TextStore: Send + Sync + 'static {
-    /// What messages call the server: `zookeeper://10.0.0.1:2181`.
-    fn address(&self) -> &str;
-
-    /// The session, as it changes.
-    fn session(&self) -> watch::Receiver<Session>;
-
-    /// How long things take on this kind of server.
-    fn timing(&self) -> Timing {
-        Timing::default()
-    }
-
+pub(crate) trait TextStore: Client {
     /// The text under `key`.
     async fn get(&self, key: &TextKey) -> Result<Option<Text>, RegistryError>;
 
@@ -93,9 +95,6 @@ pub(crate) trait TextStore: Send + Sync + 'static {
     /// Sends a hint whenever what [`get`](Self::get) gives of `key` may have changed from now on, as long as the guard
     /// lives and the session does.
     async fn watch(&self, key: &TextKey, hint: Hint) -> Result<Guard, RegistryError>;
-
-    /// Ends what watches began.
-    async fn close(&self);
 }
 
 /// Where entries of several programs stand together: a folder of ZooKeeper (`/dubbo/a.B/providers`), a prefix of etcd, a
@@ -153,7 +152,9 @@ impl Hint {
 }
 
 /// Ends a watch when it is dropped; dropping never blocks.
-pub(crate) struct Guard(#[allow(dead_code, reason = "only its drop counts")] Box<dyn Any + Send + Sync>);
+pub(crate) struct Guard(
+    #[allow(dead_code, reason = "only its drop counts")] Box<dyn Any + Send + Sync>,
+);
 
 impl Guard {
     /// A guard that drops `what`.
@@ -168,6 +169,37 @@ impl fmt::Debug for Guard {
     }
 }
 
+/// Counts those who share a client, so that the last one ends it.
+#[derive(Debug, Default)]
+pub(crate) struct Users(Mutex<Count>);
+
+#[derive(Debug, Default)]
+struct Count {
+    users: usize,
+    over: bool,
+}
+
+impl Users {
+    /// One more.
+    pub(crate) fn join(&self) {
+        self.0.lock().users += 1;
+    }
+
+    /// One less; whether it was the last one, who has to close the client.
+    pub(crate) fn leave(&self) -> bool {
+        let mut count = self.0.lock();
+        count.users = count.users.saturating_sub(1);
+        let last = count.users == 0 && !count.over;
+        count.over |= last;
+        last
+    }
+
+    /// Whether the last one has left: the client is of no more use.
+    pub(crate) fn are_gone(&self) -> bool {
+        self.0.lock().over
+    }
+}
+
 /// How long things take on one kind of server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
@@ -178,15 +210,18 @@ pub(crate) struct Timing {
     pub(crate) confirm_empty: Duration,
     /// How often what is followed is read without a hint, and what is shown is shown again.
     pub(crate) poll: Duration,
+    /// How long one request may take. A client's own limit is shorter, or what it says about the failure is never heard.
+    pub(crate) limit: Duration,
 }
 
 impl Default for Timing {
-    /// No settling, 1 s, 60 s.
+    /// No settling, 1 s, 60 s, 5 s.
     fn default() -> Self {
         Self {
             settle: Duration::ZERO,
             confirm_empty: Duration::from_secs(1),
             poll: Duration::from_secs(60),
+            limit: Duration::from_secs(5),
         }
     }
 }

@@ -4,9 +4,15 @@
 //! `memory`.
 
 mod backend;
+mod center;
+mod clients;
+mod instances;
+mod interface;
 mod layout;
 pub mod matching;
 pub mod memory;
+mod reconcile;
+mod report;
 
 #[cfg(test)]
 mod tests {
