@@ -3,7 +3,7 @@
 //! `docs/spec/registry.md` §1.4, Java's rules. The protocol is not looked at: a consumer that wants another one than a
 //! provider speaks should be told so, and not see an empty list.
 
-use dubbo_core::url::Url;
+use dubbo_core::{service::lists, url::Url};
 
 /// What a registered URL is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,29 +59,12 @@ impl Category {
 #[error("category `{0}` is none of configurators, consumers, providers, routers")]
 pub struct UnknownCategory(String);
 
-/// Whether `consumer` is to see `registered`: interface, group and version are the same or wanted by `*` or a list, and
-/// `registered` is not switched off. [`Category::is_wanted_by`] is another question.
+/// Whether `consumer` is to see `registered`: it [wants](dubbo_core::service::ServiceKey::wants) the interface, group and
+/// version, and `registered` is not switched off. [`Category::is_wanted_by`] is another question.
 pub fn matches(consumer: &Url, registered: &Url) -> bool {
-    let (wanted, has) = (consumer.service_key(), registered.service_key());
-    let interface = wanted.interface() == has.interface()
-        || [wanted.interface(), has.interface()].contains(&ANY);
     let enabled = non_empty(registered, "enabled").is_none_or(|enabled| enabled == "true")
         || consumer.param("enabled") == Some(ANY);
-    interface
-        && enabled
-        && matches_part(wanted.group(), has.group())
-        && matches_part(wanted.version(), has.version())
-}
-
-fn matches_part(wanted: Option<&str>, has: Option<&str>) -> bool {
-    wanted == has || wanted.is_some_and(|list| list == ANY || lists(list, has.unwrap_or_default()))
-}
-
-/// Whether a comma list has `item` or `*`.
-fn lists(list: &str, item: &str) -> bool {
-    list.split(',')
-        .map(str::trim)
-        .any(|entry| entry == item || entry == ANY)
+    enabled && consumer.service_key().wants(&registered.service_key())
 }
 
 fn non_empty<'a>(url: &'a Url, key: &str) -> Option<&'a str> {

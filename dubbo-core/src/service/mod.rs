@@ -4,8 +4,10 @@ mod descriptor;
 mod find;
 mod java;
 mod key;
+mod pattern;
 
 pub use descriptor::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor};
 pub use find::{NoMethod, Types};
 pub use java::JavaSignature;
 pub use key::{ServiceKey, ServiceKeyError};
+pub use pattern::lists;
