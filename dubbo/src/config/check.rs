@@ -2,8 +2,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
+    discovery::ServiceDiscovery,
     extension::{ExtensionPoint, Extensions},
     filter::Filter,
+    metadata::MetadataReport,
     protocol::Protocol,
     registry::Registry,
     service::ServiceKey,
@@ -11,7 +13,8 @@ use dubbo_core::{
 };
 
 use super::{
-    Config, MethodConfig, ReferenceConfig, ServiceConfig,
+    Config, MetadataType, MethodConfig, ReferenceConfig, RegistryConfig, RegistryType,
+    ServiceConfig,
     names::{self, Fault, IN_PROCESS},
 };
 
@@ -31,6 +34,7 @@ pub(super) fn check(
     check.protocols();
     check.tls();
     check.registries();
+    check.metadata();
     check.provider();
     check.consumer();
 }
@@ -114,8 +118,8 @@ impl Check<'_> {
                     let message = format!("says `{scheme}`, but `protocol` is `{protocol}`");
                     self.error(ProblemKind::Conflict, &address_path, address, message);
                 }
-                (Some(_), _) => self.plugin::<dyn Registry>(&format!("{path}.protocol"), plugin),
-                (None, _) => self.plugin::<dyn Registry>(&address_path, plugin),
+                (Some(_), _) => self.roads(&format!("{path}.protocol"), registry, plugin),
+                (None, _) => self.roads(&address_path, registry, plugin),
             }
             if address.contains('?') {
                 let message = "takes no parameters; write them under `params`";
@@ -125,7 +129,8 @@ impl Check<'_> {
             // What a plugin needs is known of those that are there.
             if hosts.is_empty()
                 && !plugin.eq_ignore_ascii_case("memory")
-                && self.extensions.contains::<dyn Registry>(plugin)
+                && (self.extensions.contains::<dyn Registry>(plugin)
+                    || self.extensions.contains::<dyn ServiceDiscovery>(plugin))
             {
                 self.error(ProblemKind::Missing, &path, "", "needs an `address`");
             }
@@ -140,6 +145,68 @@ impl Check<'_> {
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
         }
+    }
+
+    /// What a registry of this type needs of its plugin.
+    fn roads(&mut self, path: &str, registry: &RegistryConfig, plugin: &str) {
+        let kind = registry.type_or_default(self.extensions);
+        if kind != RegistryType::Service {
+            self.plugin::<dyn Registry>(path, plugin);
+        }
+        // One message is enough for a name that is nothing at all.
+        let is_known =
+            kind == RegistryType::Service || self.extensions.contains::<dyn Registry>(plugin);
+        if kind != RegistryType::Interface && is_known {
+            self.plugin::<dyn ServiceDiscovery>(path, plugin);
+        }
+    }
+
+    fn metadata(&mut self) {
+        let report = &self.config.metadata_report;
+        let path = "dubbo.metadata-report";
+        if let Some(registry) = report.as_registry() {
+            let key = if report.protocol.is_some() {
+                "protocol"
+            } else {
+                "address"
+            };
+            match registry.plugin() {
+                Some(plugin) => self.plugin::<dyn MetadataReport>(&format!("{path}.{key}"), plugin),
+                None => {
+                    let message = "needs a `protocol`, or an address such as `nacos://host:port`";
+                    self.error(ProblemKind::Missing, path, "", message);
+                }
+            }
+        }
+        let application = &self.config.application;
+        let name = application.name.as_deref().unwrap_or_default();
+        if name.contains(',') {
+            let message = "a name with a comma cannot stand in the mapping of an interface";
+            self.error(ProblemKind::Type, "dubbo.application.name", name, message);
+        }
+        if application.metadata_type == Some(MetadataType::Remote)
+            && report.as_registry().is_none()
+            && !self
+                .config
+                .registries
+                .values()
+                .any(|registry| self.may_be_report(registry))
+        {
+            let message = "needs a metadata report: set `metadata-report`, or let a registry be one with \
+                           `use-as-meta-report`";
+            let path = "dubbo.application.metadata-type";
+            self.error(ProblemKind::Missing, path, "remote", message);
+        }
+        let protocol = application.metadata_service_protocol.as_ref();
+        self.plugin_opt::<dyn Protocol>("dubbo.application.metadata-service-protocol", protocol);
+    }
+
+    /// What a plugin can do that is not there is not known; that it is not there is said already.
+    fn may_be_report(&self, registry: &RegistryConfig) -> bool {
+        let plugin = registry.plugin().unwrap_or_default();
+        let is_known = self.extensions.contains::<dyn Registry>(plugin)
+            || self.extensions.contains::<dyn ServiceDiscovery>(plugin);
+        registry.is_report(self.extensions) || (!is_known && !registry.is_off())
     }
 
     fn provider(&mut self) {

@@ -49,8 +49,8 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, Config, ConsumerConfig, Layered, LogFormat, LogLevel, LoggerConfig,
-        MethodConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
+        ApplicationConfig, Config, ConsumerConfig, Hessian2Config, Layered, LogFormat, LogLevel, LoggerConfig,
+        MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
         RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig,
         TripleConfig,
     },

@@ -51,6 +51,12 @@ pub(super) fn plugin<T: ?Sized + ExtensionPoint>(
         linked => format!("linked: {}", linked.join(", ")),
     };
     let kind = T::KIND;
+    if let Some(feature) = feature_of(name).filter(|_| BEHIND_FEATURES.contains(&kind)) {
+        let message = format!(
+            "the {kind} `{name}` is not built in: add the feature `{feature}` to the dependency `dubbo`; {instead}"
+        );
+        return Err(Fault::new(ProblemKind::Unsupported, message));
+    }
     if is_of_dubbo(kind, name) {
         let message = format!("the {kind} `{name}` is not supported yet; {instead}");
         return Err(Fault::new(ProblemKind::Unsupported, message));
@@ -102,17 +108,43 @@ fn is_of_dubbo(kind: &str, name: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// The feature that brings what deals with the server of this name.
+fn feature_of(name: &str) -> Option<&'static str> {
+    let mut features = FEATURES.into_iter();
+    let (feature, _) = features.find(|(_, names)| {
+        let mut names = names.split(' ');
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    })?;
+    Some(feature)
+}
+
+/// The kinds of plugins that the features of [`FEATURES`] bring.
+const BEHIND_FEATURES: [&str; 4] = [
+    "config center",
+    "metadata report",
+    "registry",
+    "service discovery",
+];
+
+/// Features of this crate, with the names that plugins have behind them.
+const FEATURES: [(&str, &str); 3] = [
+    ("etcd", "etcdv3 etcd"),
+    ("nacos", "nacos"),
+    ("zookeeper", "zookeeper"),
+];
+
 /// The protocol that has no port.
 pub(super) const IN_PROCESS: &str = "injvm";
 
-const OF_DUBBO: [(&str, &str); 5] = [
+const OF_DUBBO: [(&str, &str); 6] = [
     (
         "protocol",
         "dubbo rest jsonrpc grpc http hessian thrift rmi",
     ),
+    ("metadata report", "redis"),
     (
         "registry",
-        "nacos zookeeper etcdv3 polaris consul kubernetes redis multicast multiple xds",
+        "polaris consul kubernetes redis multicast multiple xds",
     ),
     (
         "cluster",

@@ -1,4 +1,4 @@
-use dubbo_core::yaml::{ProblemKind, Section};
+use dubbo_core::yaml::Section;
 
 use super::settings;
 
@@ -24,6 +24,13 @@ settings! {
         version: Option<String>,
         /// `tag`, published as `application.tag`: the tag of every service that sets none.
         tag: Option<String>,
+        /// `metadata-type`, by default `local`: where consumers get the metadata of this application from.
+        metadata_type: Option<MetadataType>,
+        /// `metadata-service-port`, by default that of the first protocol that can serve it: where consumers ask this
+        /// program for its metadata.
+        metadata_service_port: Option<u16>,
+        /// `metadata-service-protocol`, by default `tri` where there is a server of it, else `dubbo`: how they ask.
+        metadata_service_protocol: Option<String>,
     }
 }
 
@@ -36,14 +43,6 @@ impl<T: Into<String>> From<T> for ApplicationConfig {
 
 impl ApplicationConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported("metadata-service-port");
-        s.unsupported("metadata-service-protocol");
-        if let Some(kind) = s.string("metadata-type")
-            && kind != "local"
-        {
-            let message = format!("`{kind}` is not supported yet; `local` is");
-            s.error("metadata-type", ProblemKind::Unsupported, message);
-        }
         Self {
             name: s.string("name"),
             organization: s.string("organization"),
@@ -53,6 +52,24 @@ impl ApplicationConfig {
             group: s.string("group"),
             version: s.string("version"),
             tag: s.string("tag"),
+            metadata_type: s.choice("metadata-type", &METADATA_TYPES),
+            metadata_service_port: s.integer("metadata-service-port", 1..=u16::MAX),
+            metadata_service_protocol: s.string("metadata-service-protocol"),
         }
     }
 }
+
+/// Where consumers get an application's metadata from (`docs/spec/metadata.md` §4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MetadataType {
+    /// `local`: from the application itself, which serves it.
+    Local,
+    /// `remote`: from the metadata report, or from the application where that fails.
+    Remote,
+}
+
+const METADATA_TYPES: [(&str, MetadataType); 2] = [
+    ("local", MetadataType::Local),
+    ("remote", MetadataType::Remote),
+];

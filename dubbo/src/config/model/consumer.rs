@@ -63,6 +63,8 @@ settings! {
         protocol: Option<String>,
         /// `registry-ids`, by default those of the consumer.
         registry_ids: Option<Vec<String>>,
+        /// `provided_by`: the applications that provide the service, instead of those that the mapping names.
+        provided_by: Option<Vec<String>>,
         /// `cluster`, by default `failover`: what happens when a call fails.
         cluster: Option<String>,
         /// `loadbalance`, by default `random`: which provider takes a call.
@@ -95,7 +97,7 @@ settings! {
 
 impl ReferenceConfig {
     fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["provided_by", "force.tag", "mesh-provider-port"] {
+        for key in ["force.tag", "mesh-provider-port"] {
             s.unsupported(key);
         }
         s.unsupported_switch("async");
@@ -120,6 +122,8 @@ impl ReferenceConfig {
             filter: s.list("filter"),
             protocol,
             registry_ids: s.list("registry-ids"),
+            // Dubbo Java has the other spelling.
+            provided_by: s.list("provided_by").or_else(|| s.list("provided-by")),
             cluster: s.string("cluster"),
             loadbalance: s.string("loadbalance"),
             retries: read_retries(s),

@@ -2,7 +2,9 @@
 
 mod application;
 mod consumer;
+mod hessian2;
 mod logger;
+mod metadata;
 mod protocol;
 mod provider;
 mod registry;
@@ -17,9 +19,11 @@ use dubbo_core::yaml::{Node, Section};
 
 use self::settings::settings;
 pub use self::{
-    application::ApplicationConfig,
+    application::{ApplicationConfig, MetadataType},
     consumer::{ConsumerConfig, ReferenceConfig},
+    hessian2::Hessian2Config,
     logger::{LogFormat, LogLevel, LoggerConfig},
+    metadata::{MetadataConfig, MetadataReportConfig},
     protocol::{ProtocolConfig, TripleConfig},
     provider::{MethodConfig, ProviderConfig, Serialization, ServiceConfig},
     registry::{RegistryConfig, RegistryType},
@@ -56,6 +60,10 @@ settings! {
         protocols[protocol]: BTreeMap<String, ProtocolConfig>,
         /// `registries`, by id: where providers and consumers find each other. None means that nothing is registered.
         registries[registry]: BTreeMap<String, RegistryConfig>,
+        /// `metadata`: how metadata is made, published and fetched.
+        metadata: MetadataConfig,
+        /// `metadata-report`: a store of metadata and mappings beside those of the registries.
+        metadata_report: MetadataReportConfig,
         /// `provider`: the services of this program.
         provider: ProviderConfig,
         /// `consumer`: the services that this program calls.
@@ -66,6 +74,8 @@ settings! {
         logger: LoggerConfig,
         /// `tls_config`: the certificates of this program, and those that it trusts.
         tls_config: TlsConfig,
+        /// `hessian2`: what peers may send in hessian2.
+        hessian2: Hessian2Config,
         /// `custom`: settings of the program itself, of any shape. Nothing here reads them; placeholders can name them.
         custom: Option<Node>,
         /// `strict`, by default true: whether an unknown key and a placeholder without a value are errors. If false they
@@ -77,13 +87,7 @@ settings! {
 impl Config {
     /// Reads the section `dubbo`.
     pub(crate) fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in [
-            "config-center",
-            "metadata-report",
-            "router",
-            "metrics",
-            "otel",
-        ] {
+        for key in ["config-center", "router", "metrics", "otel"] {
             s.unsupported(key);
         }
         s.no_effect(
@@ -99,11 +103,14 @@ impl Config {
             application: s.section("application", ApplicationConfig::read),
             protocols: s.entries("protocols", ProtocolConfig::read),
             registries: s.entries("registries", RegistryConfig::read),
+            metadata: s.section("metadata", MetadataConfig::read),
+            metadata_report: s.section("metadata-report", MetadataReportConfig::read),
             provider: s.section("provider", ProviderConfig::read),
             consumer: s.section("consumer", ConsumerConfig::read),
             shutdown: s.section("shutdown", ShutdownConfig::read),
             logger: s.section("logger", LoggerConfig::read),
             tls_config: s.section("tls_config", TlsConfig::read),
+            hessian2: s.section("hessian2", Hessian2Config::read),
             custom: s.node("custom").map(std::borrow::Cow::into_owned),
             strict: s.bool("strict"),
         }

@@ -260,4 +260,4 @@ fn refuse_limits(s: &mut Section<'_, '_>) {
 }
 
 /// The largest number that the other implementations can read, too.
-const MAX_COUNT: u32 = i32::MAX.unsigned_abs();
+pub(super) const MAX_COUNT: u32 = i32::MAX.unsigned_abs();

@@ -1,8 +1,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use dubbo_core::yaml::{ProblemKind, Section};
+use dubbo_core::{
+    discovery::ServiceDiscovery, extension::Extensions, metadata::MetadataReport, yaml::Section,
+};
 
-use super::{Secret, settings};
+use super::{Secret, provider::MAX_COUNT, settings};
 
 settings! {
     /// `dubbo.registries.<id>`: one place where providers and consumers find each other (`docs/spec/config.md` §1.10).
@@ -24,9 +26,22 @@ settings! {
         password: Option<Secret>,
         /// `params`: further parameters for the plugin. They win over the settings above.
         params[param]: BTreeMap<String, String>,
-        /// `registry-type`: what is registered. By default each interface; `service`, dubbo-go's default, is not
-        /// supported yet, and neither is `all`.
+        /// `registry-type`: what is registered, and looked for. By default the application, as in dubbo-go; each interface
+        /// where the registry has nothing else.
         registry_type: Option<RegistryType>,
+        /// `ttl`, by default 60 s: how often what is registered and what is followed there is compared with what it
+        /// should be, besides every time that the registry says something.
+        ttl: Option<Duration>,
+        /// `zone`: where the registry is. A call with the attachment `registry_zone` goes to providers of that zone's
+        /// registries when there are any.
+        zone: Option<String>,
+        /// `weight`, by default 100, which 0 means too: the share of calls that go to this registry's providers, where
+        /// several registries have some.
+        weight: Option<u32>,
+        /// `preferred`, by default false: whether calls go to this registry's providers as long as it has any.
+        preferred: Option<bool>,
+        /// `use-as-meta-report`, by default true: whether metadata and mappings are kept there, too.
+        use_as_meta_report: Option<bool>,
     }
 }
 
@@ -74,13 +89,28 @@ impl RegistryConfig {
             .is_some_and(|address| address.is_empty() || address.eq_ignore_ascii_case("N/A"))
     }
 
+    /// What is registered and looked for: `registry-type`, else what the plugin can do.
+    pub(crate) fn type_or_default(&self, extensions: &Extensions) -> RegistryType {
+        let plugin = self.plugin().unwrap_or_default();
+        self.registry_type.unwrap_or_else(|| {
+            if extensions.contains::<dyn ServiceDiscovery>(plugin) {
+                RegistryType::Service
+            } else {
+                RegistryType::Interface
+            }
+        })
+    }
+
+    /// Whether metadata and mappings are kept there.
+    pub(crate) fn is_report(&self, extensions: &Extensions) -> bool {
+        let plugin = self.plugin().unwrap_or_default();
+        !self.is_off()
+            && self.use_as_meta_report != Some(false)
+            && extensions.contains::<dyn MetadataReport>(plugin)
+    }
+
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["ttl", "zone", "weight"] {
-            s.unsupported(key);
-        }
-        for key in ["preferred", "use-as-meta-report", "use-as-config-center"] {
-            s.unsupported_switch(key);
-        }
+        s.unsupported_switch("use-as-config-center");
         s.no_effect("simplified", super::UNREAD_IN_GO);
         Self {
             protocol: s.string("protocol"),
@@ -91,7 +121,12 @@ impl RegistryConfig {
             username: s.string("username"),
             password: s.string("password").map(Secret::from),
             params: s.texts("params"),
-            registry_type: read_type(s),
+            registry_type: s.choice("registry-type", &TYPES),
+            ttl: s.duration("ttl"),
+            zone: s.string("zone"),
+            weight: s.integer("weight", 0..=MAX_COUNT),
+            preferred: s.bool("preferred"),
+            use_as_meta_report: s.bool("use-as-meta-report"),
         }
     }
 }
@@ -100,22 +135,17 @@ impl RegistryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryType {
+    /// `all`: both. Consumers look for applications, and for interfaces where no application has what they want.
+    All,
     /// `interface`: each service by its interface, with all its parameters.
     Interface,
+    /// `service`: the application, whose metadata says what it serves. `instance`, as Dubbo Java has it, is the same.
+    Service,
 }
 
-fn read_type(s: &mut Section<'_, '_>) -> Option<RegistryType> {
-    let kind = s.string("registry-type")?;
-    match kind.to_ascii_lowercase().as_str() {
-        "interface" => return Some(RegistryType::Interface),
-        "all" | "service" => {
-            let message = format!("`{kind}` is not supported yet; `interface` is");
-            s.error("registry-type", ProblemKind::Unsupported, message);
-        }
-        _ => {
-            let message = format!("expected `interface`, `service` or `all`, found `{kind}`");
-            s.error("registry-type", ProblemKind::Type, message);
-        }
-    }
-    None
-}
+const TYPES: [(&str, RegistryType); 4] = [
+    ("all", RegistryType::All),
+    ("instance", RegistryType::Service),
+    ("interface", RegistryType::Interface),
+    ("service", RegistryType::Service),
+];

@@ -4,12 +4,8 @@ use super::*;
 #[test]
 fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet() {
     let want = "
-t.yaml:3:54: dubbo.application.metadata-type: `remote` is not supported yet; `local` is
-t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not supported yet; linked: memory
-t.yaml:5:104: dubbo.registries.hz.zone: not supported yet
-t.yaml:5:114: dubbo.registries.hz.preferred: not supported yet; leave it out or set it to `false`
-t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not supported yet; linked: memory
-t.yaml:6:63: dubbo.registries.sh.registry-type: `all` is not supported yet; `interface` is
+t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; linked: memory
+t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not built in: add the feature `zookeeper` to the dependency `dubbo`; linked: memory
 t.yaml:7:3: dubbo.config-center: not supported yet
 t.yaml:9:79: dubbo.protocols.tri.triple.openapi: not supported yet
 t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
@@ -100,8 +96,22 @@ fn what_contradicts_itself_is_refused() {
             // What a registry needs that is not there is not known.
             "registries: {a: {protocol: memoryy}, b: {protocol: Nacos}, c: {protocol: redis, address: 'h:1'}}",
             "t.yaml:2:30: dubbo.registries.a.protocol: no registry is called `memoryy`; linked: memory (did you mean `memory`?)\n\
-             t.yaml:2:54: dubbo.registries.b.protocol: the registry `Nacos` is not supported yet; linked: memory\n\
+             t.yaml:2:54: dubbo.registries.b.protocol: the registry `Nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; \
+             linked: memory\n\
              t.yaml:2:76: dubbo.registries.c.protocol: the registry `redis` is not supported yet; linked: memory",
+        ),
+        (
+            "application: {name: 'a,b', metadata-type: remote, metadata-service-protocol: tree}\n  \
+             metadata-report: {timeout: 1s, address: 'h:1'}\n  registries: {a: {protocol: memory, registry-type: service}}",
+            "t.yaml:2:23: dubbo.application.name: a name with a comma cannot stand in the mapping of an interface\n\
+             t.yaml:2:80: dubbo.application.metadata-service-protocol: no protocol is called `tree`; linked: injvm, tri\n\
+             t.yaml:3:3: dubbo.metadata-report: needs a `protocol`, or an address such as `nacos://host:port`\n\
+             t.yaml:4:30: dubbo.registries.a.protocol: no service discovery is called `memory`; none is linked",
+        ),
+        (
+            "application: {metadata-type: remote}",
+            "t.yaml:2:32: dubbo.application.metadata-type: needs a metadata report: set `metadata-report`, or let a \
+             registry be one with `use-as-meta-report`",
         ),
         (
             "provider: {version: 1, services: {A: {interface: s.S}, B: {interface: s.S, version: 1}, \

@@ -1,0 +1,116 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use dubbo_core::yaml::Section;
+use dubbo_metadata::revision::Algorithm;
+
+use super::{RegistryConfig, Secret, settings};
+
+settings! {
+    /// `dubbo.metadata`: how metadata is made, published and fetched (`docs/spec/metadata.md` §10). These keys are our own.
+    pub struct MetadataConfig {
+        /// `revision-algorithm`, by default `r1`: what revisions are computed by. `java` and `go332` give those of Dubbo Java
+        /// and dubbo-go, for tools that compute them again.
+        revision_algorithm: Option<Algorithm>,
+        /// `export-in-remote`, by default true: whether the application serves its metadata although it is in the report,
+        /// so that consumers can ask for what the report does not give.
+        export_in_remote: Option<bool>,
+        /// `publish-delay`, by default 1 s: how long nothing more has to be exported before a change is published.
+        publish_delay: Option<Duration>,
+        /// `publish-timeout`, by default 30 s: how long publishing into the report is tried before the application is
+        /// registered as one that serves its metadata itself.
+        publish_timeout: Option<Duration>,
+        /// `fetch-timeout`, by default 5 s: how long one request for metadata may take.
+        fetch_timeout: Option<Duration>,
+        /// `fetch-concurrency`, by default 8: how many requests for metadata run at once for one registry.
+        fetch_concurrency: Option<u32>,
+        /// `stale-grace`, by default 30 s: how long an instance whose new metadata cannot be had is called by its old one.
+        stale_grace: Option<Duration>,
+        /// `mapping-required`, by default false: whether a start waits until every mapping is written, and fails when one
+        /// is not.
+        mapping_required: Option<bool>,
+        /// `compat-go33`, by default true: whether what is published is written where dubbo-go 3.3 reads it, too.
+        compat_go33: Option<bool>,
+    }
+}
+
+impl MetadataConfig {
+    pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
+        Self {
+            revision_algorithm: s.choice("revision-algorithm", &ALGORITHMS),
+            export_in_remote: s.bool("export-in-remote"),
+            publish_delay: s.duration("publish-delay"),
+            publish_timeout: s.duration("publish-timeout"),
+            fetch_timeout: s.duration("fetch-timeout"),
+            fetch_concurrency: s.integer("fetch-concurrency", 1..=1_000),
+            stale_grace: s.duration("stale-grace"),
+            mapping_required: s.bool("mapping-required"),
+            compat_go33: s.bool("compat-go33"),
+        }
+    }
+}
+
+settings! {
+    /// `dubbo.metadata-report`: a store of metadata and mappings beside those of the registries
+    /// (`docs/spec/config.md` §1.12).
+    pub struct MetadataReportConfig {
+        /// `protocol`: the store's plugin. By default the scheme of `address`.
+        protocol: Option<String>,
+        /// `address`, as that of a registry. Empty or `N/A`, or none at all, means that there is no such store.
+        address: Option<String>,
+        /// `username`.
+        username: Option<String>,
+        /// `password`. Never printed.
+        password: Option<Secret>,
+        /// `timeout`, by default 5 s: how long one request to the store may take.
+        timeout: Option<Duration>,
+        /// `group`: a space of its own inside the store.
+        group: Option<String>,
+        /// `namespace`: a space of its own inside the store, for those that have them.
+        namespace: Option<String>,
+        /// `params`: further parameters for the plugin. They win over the settings above.
+        params[param]: BTreeMap<String, String>,
+    }
+}
+
+impl MetadataReportConfig {
+    /// The store at `scheme://host:port`.
+    pub fn at(address: impl Into<String>) -> Self {
+        Self::new().address(address)
+    }
+
+    pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
+        Self {
+            protocol: s.string("protocol"),
+            address: s.string("address"),
+            username: s.string("username"),
+            password: s.string("password").map(Secret::from),
+            timeout: s.duration("timeout"),
+            group: s.string("group"),
+            namespace: s.string("namespace"),
+            params: s.texts("params"),
+        }
+    }
+
+    /// The registry that would be reached by the same settings; `None` when there is no such store.
+    pub(crate) fn as_registry(&self) -> Option<RegistryConfig> {
+        let registry = RegistryConfig {
+            protocol: self.protocol.clone(),
+            address: self.address.clone(),
+            timeout: self.timeout,
+            group: self.group.clone(),
+            namespace: self.namespace.clone(),
+            username: self.username.clone(),
+            password: self.password.clone(),
+            params: self.params.clone(),
+            ..RegistryConfig::new()
+        };
+        let is_set = registry.protocol.is_some() || registry.address.is_some();
+        (is_set && !registry.is_off()).then_some(registry)
+    }
+}
+
+const ALGORITHMS: [(&str, Algorithm); 3] = [
+    ("go332", Algorithm::Go332),
+    ("java", Algorithm::Java),
+    ("r1", Algorithm::R1),
+];
