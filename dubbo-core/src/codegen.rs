@@ -19,7 +19,7 @@ pub use crate::{
 };
 pub use std::{borrow::Cow, future::Future, sync::LazyLock};
 
-use crate::payload::{Adapter, Codec, CodecError, FromPayload, Message, downcast};
+use crate::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules, downcast};
 
 /// A protobuf message generated without JSON.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl<T: ProtoMessage> Message for Proto<T> {
 }
 
 impl<T: ProtoMessage> FromPayload for Proto<T> {
-    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
+    fn decode(codec: Codec, src: Bytes, _rules: &Rules) -> Result<Self, CodecError> {
         match codec {
             Codec::Protobuf => decode_proto(src).map(Self),
             Codec::Hessian2 | Codec::Json => Err(unsupported::<T>(codec)),
@@ -88,7 +88,7 @@ impl<T: ProtoMessage + Serialize> Message for ProtoJson<T> {
 }
 
 impl<T: ProtoMessage + Serialize + DeserializeOwned> FromPayload for ProtoJson<T> {
-    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
+    fn decode(codec: Codec, src: Bytes, _rules: &Rules) -> Result<Self, CodecError> {
         match codec {
             Codec::Protobuf => decode_proto(src).map(Self),
             Codec::Json => serde_json::from_slice(&src)

@@ -95,7 +95,7 @@ mod promises {
             "{}",
             size_of::<invocation::Reply>()
         );
-        assert_eq!(size_of::<payload::Payload>(), 40);
+        assert_eq!(size_of::<payload::Payload>(), 48);
         assert_eq!(size_of::<cluster::Candidates>(), 96);
     }
 }

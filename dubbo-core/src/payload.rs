@@ -64,12 +64,12 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
 /// The sized half of a message: what it takes to receive one.
 pub trait FromPayload: Message + Sized {
     /// Reads one message from all of `src`.
-    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError>;
+    fn decode(codec: Codec, src: Bytes, rules: &Rules) -> Result<Self, CodecError>;
 
     /// Reads one message from values that were encoded each by itself.
-    fn decode_values(codec: Codec, values: &[Bytes]) -> Result<Self, CodecError> {
+    fn decode_values(codec: Codec, values: &[Bytes], rules: &Rules) -> Result<Self, CodecError> {
         match values {
-            [one] => Self::decode(codec, one.clone()),
+            [one] => Self::decode(codec, one.clone(), rules),
             _ => Err(CodecError::Count {
                 type_name: type_name::<Self>(),
                 got: values.len(),
@@ -95,9 +95,41 @@ pub trait Adapter: FromPayload {
     fn unwrap(self) -> Self::Message;
 }
 
+/// What the bytes of a peer may be: the options of the codec that is to read them, from the protocol that got them. Which
+/// type they are of is between those two.
+///
+/// One word, because every payload has some.
+#[derive(Clone, Default)]
+pub struct Rules(Option<Arc<Box<dyn Any + Send + Sync>>>);
+
+impl Rules {
+    /// None: the codec has its own.
+    pub const NONE: Self = Self(None);
+
+    /// These options.
+    pub fn new(options: impl Any + Send + Sync) -> Self {
+        Self(Some(Arc::new(Box::new(options))))
+    }
+
+    /// The options, if they are a `T`.
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.0.as_ref()?.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.0.is_some() { "Rules" } else { "none" };
+        f.write_str(name)
+    }
+}
+
 /// A message, typed or encoded. Cheap to clone.
 #[derive(Clone)]
-pub struct Payload(Repr);
+pub struct Payload {
+    repr: Repr,
+    rules: Rules,
+}
 
 #[derive(Clone)]
 enum Repr {
@@ -109,23 +141,34 @@ enum Repr {
 impl Payload {
     /// A message of this process.
     pub fn typed(message: impl Message) -> Self {
-        Self(Repr::Typed(Arc::new(message)))
+        Repr::Typed(Arc::new(message)).into()
     }
 
     /// A message as it came from the wire.
     pub fn encoded(codec: Codec, bytes: Bytes) -> Self {
-        Self(Repr::Encoded { codec, bytes })
+        Repr::Encoded { codec, bytes }.into()
     }
 
     /// A message as it came from the wire, in values that were encoded each by itself.
     pub fn values(codec: Codec, values: impl Into<Arc<[Bytes]>>) -> Self {
         let values = values.into();
-        Self(Repr::Values { codec, values })
+        Repr::Values { codec, values }.into()
+    }
+
+    /// The same, to be read by these rules.
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// By which rules it is read.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Its length in the form of `codec`, when that is known without encoding.
     pub fn encoded_len(&self, codec: Codec) -> Option<usize> {
-        match &self.0 {
+        match &self.repr {
             Repr::Encoded { codec: have, bytes } => (*have == codec).then_some(bytes.len()),
             Repr::Typed(message) => message.encoded_len(codec),
             Repr::Values { .. } => None,
@@ -134,7 +177,7 @@ impl Payload {
 
     /// Appends it to `dst` in the form of `codec`.
     pub fn encode(&self, codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError> {
-        match &self.0 {
+        match &self.repr {
             Repr::Encoded { codec: have, bytes } if *have == codec => {
                 dst.extend_from_slice(bytes);
                 Ok(())
@@ -151,7 +194,7 @@ impl Payload {
 
     /// Each of its values alone, in the form of `codec` ([`Message::encode_value`]).
     pub fn encode_values(&self, codec: Codec) -> Result<Vec<Bytes>, CodecError> {
-        match &self.0 {
+        match &self.repr {
             Repr::Values {
                 codec: have,
                 values,
@@ -175,16 +218,16 @@ impl Payload {
 
     /// Reads it as a `T`.
     pub fn decode<T: FromPayload>(self) -> Result<T, CodecError> {
-        match self.0 {
-            Repr::Encoded { codec, bytes } => T::decode(codec, bytes),
+        match self.repr {
+            Repr::Encoded { codec, bytes } => T::decode(codec, bytes, &self.rules),
             Repr::Typed(message) => T::from_typed(message),
-            Repr::Values { codec, values } => T::decode_values(codec, &values),
+            Repr::Values { codec, values } => T::decode_values(codec, &values, &self.rules),
         }
     }
 
     /// Encodes it now, so that several branches share one encoding.
     pub fn freeze(&mut self, codec: Codec) -> Result<(), CodecError> {
-        if let Repr::Typed(message) = &self.0 {
+        if let Repr::Typed(message) = &self.repr {
             let mut dst = BytesMut::with_capacity(message.encoded_len(codec).unwrap_or(0));
             message.encode(codec, &mut dst)?;
             *self = Self::encoded(codec, dst.freeze());
@@ -193,9 +236,16 @@ impl Payload {
     }
 }
 
+impl From<Repr> for Payload {
+    fn from(repr: Repr) -> Self {
+        let rules = Rules::NONE;
+        Self { repr, rules }
+    }
+}
+
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.repr {
             Repr::Encoded { codec, bytes } => write!(f, "{} bytes of {codec}", bytes.len()),
             Repr::Typed(message) => message.fmt(f),
             Repr::Values { codec, values } => write!(f, "{} values of {codec}", values.len()),

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 /// Which classes may become Rust types, as Dubbo's serialization check (`docs/spec/dubbo-protocol.md` §15).
 ///
-/// Java's own classes are allowed unless they are denied: nothing here is ever made by name.
+/// Java's own classes, and those that Dubbo itself sends, are allowed unless they are denied: nothing here is ever made by
+/// name.
 ///
 /// A refused class is no error in itself: its objects are read as data, into a [`Value`](crate::Value) or a map. Only
 /// reading one as a Rust type fails. Each refused class is logged once, under the target `dubbo::hessian::audit`, and
@@ -61,12 +62,12 @@ impl ClassPolicy {
         self
     }
 
-    /// How many times a message named a class that is refused.
+    /// How many messages objects of a refused class were read from, each time for each class.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Whether objects of `class` may become Rust types. Called once for each definition in a message.
+    /// Whether objects of `class` may become Rust types. Called once for each class that a message has objects of.
     pub(crate) fn admits(&self, class: &str) -> bool {
         if self.mode == CheckMode::Off {
             return true;
@@ -79,7 +80,7 @@ impl ClassPolicy {
             .allowed
             .iter()
             .any(|prefix| starts(class, prefix, |byte| *byte));
-        if !denied && (allowed || is_of_java(class)) {
+        if !denied && (allowed || is_built_in(class)) {
             return true;
         }
         let refused = denied || self.mode == CheckMode::Strict;
@@ -119,17 +120,26 @@ fn starts(class: &str, prefix: &str, fold: fn(&u8) -> u8) -> bool {
 
 /// What Java itself brings, and what stands for it on the wire: exceptions reach us from any method, dates and numbers
 /// are in any class, and all of them are plain data here.
-fn is_of_java(class: &str) -> bool {
-    ["java.", "javax.", "com.alibaba.com.caucho.hessian.io."]
-        .iter()
-        .any(|package| class.starts_with(package))
+///
+/// Dubbo's own are the exceptions of its framework and the descriptors of generic calls.
+fn is_built_in(class: &str) -> bool {
+    BUILT_IN.iter().any(|prefix| class.starts_with(prefix))
 }
+
+const BUILT_IN: [&str; 6] = [
+    "com.alibaba.com.caucho.hessian.io.",
+    "com.alibaba.dubbo.rpc.",
+    "java.",
+    "javax.",
+    "org.apache.dubbo.common.beanutil.JavaBeanDescriptor",
+    "org.apache.dubbo.rpc.",
+];
 
 const LOGGED_CLASSES: usize = 1024;
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write, sync::Arc};
+    use std::{collections::HashMap, io::Write, sync::Arc};
 
     use parking_lot::Mutex;
 
@@ -163,6 +173,8 @@ mod tests {
                 true,
             ),
             ("javas.Gadget", true, true, false),
+            ("org.apache.dubbo.rpc.RpcException", true, true, true),
+            ("org.apache.dubbo.Gadget", true, true, false),
             ("com.y.MyException", true, true, false),
             ("", true, true, false),
         ] {
@@ -198,7 +210,12 @@ mod tests {
         let value = Value::decode(&mut Decoder::with_options(bytes, &options)).expect("data");
         assert_eq!(value, Value::object("com.x.evil.A", [("x", 1.into())]));
         assert_eq!(policy.refused(), 2);
+        let map = HashMap::<String, i32>::decode(&mut Decoder::with_options(bytes, &options));
+        assert_eq!(map.expect("data"), HashMap::from([("x".to_owned(), 1)]));
+        assert_eq!(policy.refused(), 3);
+        // What is passed over is nothing yet.
         assert!(Decoder::with_options(bytes, &options).skip().is_ok());
+        assert_eq!(policy.refused(), 3);
         // The class that is sent counts, not the one that is expected.
         let allowed = b"C\x07com.x.B\x91\x01x\x60\x91";
         assert_eq!(

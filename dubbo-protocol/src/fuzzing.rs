@@ -7,6 +7,7 @@ use dubbo_core::{
     payload::{Codec, Payload},
     status::Status,
 };
+use dubbo_hessian2::DecodeOptions;
 use http::{HeaderMap, HeaderValue};
 
 use crate::{
@@ -116,7 +117,7 @@ pub fn dubbo_body(body: &[u8]) -> Option<(String, String)> {
     let body = Bytes::copy_from_slice(body);
     let _ = (
         Event::read(&body),
-        Response::read(&body).is_ok(),
+        Response::read(&body, &OPTIONS).is_ok(),
         read_text(&body).is_ok(),
     );
     let parts = |request: &Request<'_>| {
@@ -137,7 +138,7 @@ pub fn dubbo_body(body: &[u8]) -> Option<(String, String)> {
         } = request;
         format!("{path:?} {version:?} {method:?} {descriptor:?} {arguments:?} {beside:?}")
     };
-    let first = Request::read(&body).ok()?;
+    let first = Request::read(&body, &OPTIONS).ok()?;
     let head = request::head(
         &first.path,
         Some(&first.version),
@@ -148,6 +149,8 @@ pub fn dubbo_body(body: &[u8]) -> Option<(String, String)> {
     let mut written = BytesMut::new();
     request::write(&head, &arguments, &[], &first.attachments, &mut written).ok()?;
     let written = written.freeze();
-    let second = Request::read(&written).ok()?;
+    let second = Request::read(&written, &OPTIONS).ok()?;
     Some((parts(&first), parts(&second)))
 }
+
+static OPTIONS: DecodeOptions = DecodeOptions::DEFAULT;

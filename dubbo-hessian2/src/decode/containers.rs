@@ -58,6 +58,8 @@ impl<'a> Decoder<'a> {
         let mut map = start();
         if let 0x60..=0x6f | b'O' = lead {
             let (index, class) = self.object_header(lead)?;
+            // It stays data, and is told of.
+            self.admits(class);
             for name in self.definitions.fields(class) {
                 self.parked = Some(Parked {
                     name,

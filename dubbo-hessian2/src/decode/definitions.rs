@@ -22,7 +22,8 @@ pub(super) struct Definitions<'a> {
 struct Definition<'a> {
     name: Cow<'a, str>,
     fields: Range<usize>,
-    admitted: bool,
+    /// What the policy says, once it was asked.
+    admitted: Option<bool>,
     /// Made when a [`Value`](crate::Value) needs it.
     class: Option<Class>,
     /// One for each Rust type that objects of the class have become: one as a rule.
@@ -174,15 +175,10 @@ impl<'a> Decoder<'a> {
             }
         }
         if !again {
-            let admitted = self
-                .options
-                .classes
-                .as_ref()
-                .is_none_or(|policy| policy.admits(&name));
             self.definitions.classes.push(Definition {
                 name,
                 fields: start..start + count,
-                admitted,
+                admitted: self.options.classes.is_none().then_some(true),
                 class: None,
                 plans: SmallVec::new(),
             });
@@ -193,10 +189,9 @@ impl<'a> Decoder<'a> {
     /// Whether objects of `class`, if it is one, become `shape` field by field, and may.
     #[inline]
     pub(super) fn is_in_order(&mut self, class: usize, shape: &'static Shape) -> bool {
-        let definitions = &mut self.definitions;
-        let admitted = |definition: &Definition<'_>| definition.admitted;
-        definitions.classes.get(class).is_some_and(admitted)
-            && definitions.binding(class, shape) == Binding::InOrder
+        class < self.definitions.classes.len()
+            && self.admits(class)
+            && self.definitions.binding(class, shape) == Binding::InOrder
     }
 
     /// The name of the class of the object that is next, or that the reference that is next names. Nothing is read but
@@ -237,13 +232,24 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Whether objects of `class` may become Rust types. The policy is asked for the first that is read, and for none
+    /// that are only passed over.
+    #[inline]
+    pub(super) fn admits(&mut self, class: usize) -> bool {
+        let definition = &mut self.definitions.classes[class];
+        *definition.admitted.get_or_insert_with(|| {
+            let policy = self.options.classes.as_ref();
+            policy.is_none_or(|policy| policy.admits(&definition.name))
+        })
+    }
+
     /// An error when the policy refuses objects of `class` as Rust types.
-    pub(super) fn admit(&self, class: usize) -> Result<(), DecodeError> {
-        let definition = &self.definitions.classes[class];
-        if definition.admitted {
+    pub(super) fn admit(&mut self, class: usize) -> Result<(), DecodeError> {
+        if self.admits(class) {
             return Ok(());
         }
-        Err(self.error(Problem::Refused(definition.name.to_string())))
+        let name = self.definitions.classes[class].name.to_string();
+        Err(self.error(Problem::Refused(name)))
     }
 
     /// The type of a list or a map.

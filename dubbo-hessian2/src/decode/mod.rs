@@ -92,6 +92,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// How it reads.
+    pub fn options(&self) -> &'a DecodeOptions {
+        self.options
+    }
+
     /// The byte that is read next.
     pub fn position(&self) -> usize {
         self.parked.map_or(self.position, |parked| parked.value)

@@ -143,6 +143,8 @@ impl Decoder<'_> {
 
     fn object_value(&mut self, lead: u8) -> Result<Numbered, DecodeError> {
         let (index, class) = self.object_header(lead)?;
+        // It stays data, and is told of.
+        self.admits(class);
         self.made.begin(index);
         let count = self.definitions.fields(class).len();
         let mut fields = Vec::with_capacity(count.min(RESERVED_ELEMENTS));

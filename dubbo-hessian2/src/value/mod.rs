@@ -19,8 +19,8 @@ pub use self::{
 };
 pub(crate) use self::{back::BackCell, nodes::Container};
 use crate::{
-    Class, DecodeError, Decoder, EncodeError, EncodeOptions, Encoder, FromHessian, Kind, MAX_DEPTH,
-    ToHessian, limits::OWN_OPTIONS, traits::read_all,
+    Class, DecodeError, DecodeOptions, Decoder, EncodeError, EncodeOptions, Encoder, FromHessian,
+    Kind, MAX_DEPTH, ToHessian, limits::OWN_OPTIONS, traits::read_all,
 };
 
 /// A value of any shape.
@@ -117,8 +117,13 @@ impl Value {
     /// This value as a `T`, by writing and reading it. No class is refused, and of the
     /// [limits](crate::Limits) only `expansion` applies.
     pub fn to<T: FromHessian>(&self) -> Result<T, DecodeError> {
+        self.to_with(&OWN_OPTIONS)
+    }
+
+    /// The same for a value that a peer made, and these options.
+    pub fn to_with<T: FromHessian>(&self, options: &DecodeOptions) -> Result<T, DecodeError> {
         let bytes = own_bytes(self).map_err(|error| DecodeError::custom(error.to_string()))?;
-        read_all(Decoder::with_options(&bytes, &OWN_OPTIONS))
+        read_all(Decoder::with_options(&bytes, options))
     }
 }
 

@@ -22,6 +22,7 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use dubbo_core::{
     invoker::Invoker,
+    payload::Rules,
     protocol::{Drained, Exporter, Protocol, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
@@ -29,7 +30,7 @@ use dubbo_core::{
 use tokio::time::Instant;
 
 use self::{client::DubboClient, server::Servers};
-use crate::net::Network;
+use crate::{java::shared_rules, net::Network};
 
 /// The classic protocol of Dubbo, linked as `dubbo`: servers and connections of one instance.
 ///
@@ -78,11 +79,12 @@ pub struct DubboProtocol {
 }
 
 impl DubboProtocol {
-    /// Shares listening ports with other protocols of the instance, and uses its TLS settings. The default does neither.
-    fn of(network: Network) -> Self {
+    /// Shares listening ports with other protocols of the instance, uses its TLS settings, and reads by its rules what peers
+    /// send. The default does none of it.
+    fn of(network: Network, rules: Rules) -> Self {
         Self {
-            client: DubboClient::new(&network),
-            servers: Servers::new(network),
+            client: DubboClient::new(&network, rules.clone()),
+            servers: Servers::new(network, rules),
         }
     }
 }
@@ -128,7 +130,7 @@ impl Protocol for DubboProtocol {
 
 impl Default for DubboProtocol {
     fn default() -> Self {
-        Self::of(Network::default())
+        Self::of(Network::default(), Rules::NONE)
     }
 }
 
@@ -139,5 +141,6 @@ impl fmt::Debug for DubboProtocol {
 }
 
 dubbo_core::extension!(dyn Protocol, "dubbo", |cx| Ok(Arc::new(DubboProtocol::of(
-    Network::of(cx)
+    Network::of(cx),
+    shared_rules(cx),
 ))));

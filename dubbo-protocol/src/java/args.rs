@@ -3,10 +3,12 @@
 use std::{any::type_name, borrow::Cow, fmt, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
-use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message};
-use dubbo_hessian2::{Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules};
+use dubbo_hessian2::{
+    DecodeOptions, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian,
+};
 
-use super::message::{append, from_typed, only_hessian};
+use super::message::{append, from_typed, only_hessian, options};
 
 /// The arguments of a call: a tuple of up to sixteen values.
 ///
@@ -36,21 +38,22 @@ impl<T: Arguments> Message for Args<T> {
 
 impl<T: Arguments> FromPayload for Args<T> {
     /// Bytes behind the last argument are nobody's.
-    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
+    fn decode(codec: Codec, src: Bytes, rules: &Rules) -> Result<Self, CodecError> {
         only_hessian::<T>(codec)?;
-        T::read(&mut Reader::Together(&mut Decoder::new(&src)))
+        let mut decoder = Decoder::with_options(&src, options(rules));
+        T::read(&mut Reader::Together(&mut decoder))
             .map(Self)
             .map_err(|error| CodecError::decode::<T>(codec, error))
     }
 
-    fn decode_values(codec: Codec, values: &[Bytes]) -> Result<Self, CodecError> {
+    fn decode_values(codec: Codec, values: &[Bytes], rules: &Rules) -> Result<Self, CodecError> {
         only_hessian::<T>(codec)?;
         if values.len() != T::COUNT {
             let (wanted, got) = (T::COUNT, values.len());
             let text = format!("the number of arguments is {wanted}, and {got} came");
             return Err(CodecError::decode::<T>(codec, text));
         }
-        T::read(&mut Reader::Apart(values))
+        T::read(&mut Reader::Apart(values, options(rules)))
             .map(Self)
             .map_err(|error| CodecError::decode::<T>(codec, error))
     }
@@ -116,14 +119,16 @@ pub trait Arguments: Send + Sync + Sized + 'static {
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Reader<'r, 'a> {
-    Apart(&'r [Bytes]),
+    Apart(&'r [Bytes], &'r DecodeOptions),
     Together(&'r mut Decoder<'a>),
 }
 
 impl Reader<'_, '_> {
     fn next<T: JavaValue>(&mut self, place: &Place) -> Result<T, String> {
         let read = match self {
-            Self::Apart(values) => T::decode(&mut Decoder::new(&values[place.index])),
+            Self::Apart(values, options) => {
+                T::decode(&mut Decoder::with_options(&values[place.index], options))
+            }
             Self::Together(decoder) if decoder.is_at_end() => {
                 return Err(format!("{} is missing", place.of::<T>()));
             }
@@ -257,7 +262,7 @@ mod tests {
         args.encode_value(1, Codec::Hessian2, &mut second)
             .expect("written");
         assert_eq!(&second[..], b"\x79\x01a");
-        let read = Args::<(Value, Value)>::decode(Codec::Hessian2, together.freeze());
+        let read = Args::<(Value, Value)>::decode(Codec::Hessian2, together.freeze(), &Rules::NONE);
         assert_eq!(read.expect("read").unwrap(), (shared.clone(), shared));
     }
 
@@ -265,12 +270,12 @@ mod tests {
     fn bytes_behind_the_last_argument_are_nobodys() {
         let bytes = encoded(&["a".into(), 2.into(), Value::list(["b".into()]), Value::Null]);
         assert_eq!(
-            Args::<Three>::decode(Codec::Hessian2, bytes)
+            Args::<Three>::decode(Codec::Hessian2, bytes, &Rules::NONE)
                 .expect("read")
                 .unwrap(),
             three()
         );
-        let none = Args::<()>::decode(Codec::Hessian2, Bytes::from_static(b"\x01a"));
+        let none = Args::<()>::decode(Codec::Hessian2, Bytes::from_static(b"\x01a"), &Rules::NONE);
         none.expect("no arguments are wanted");
     }
 
@@ -289,10 +294,12 @@ mod tests {
                 "argument 3 of 3 (`java.util.List`): expected",
             ),
         ] {
-            let error = Args::<Three>::decode(Codec::Hessian2, encoded(&values)).expect_err(part);
+            let error = Args::<Three>::decode(Codec::Hessian2, encoded(&values), &Rules::NONE)
+                .expect_err(part);
             assert!(error.to_string().contains(part), "{error}");
         }
-        let cut = Args::<Three>::decode(Codec::Hessian2, Bytes::from_static(b"\x05a"));
+        let cut =
+            Args::<Three>::decode(Codec::Hessian2, Bytes::from_static(b"\x05a"), &Rules::NONE);
         let error = cut.expect_err("cut").to_string();
         assert!(
             error.contains("argument 1 of 3 (`java.lang.String`): "),
@@ -304,11 +311,12 @@ mod tests {
     fn a_wrong_number_of_values_is_told_with_the_right_one() {
         for got in [0, 2, 4] {
             let values = vec![Bytes::from_static(b"N"); got];
-            let error = Args::<Three>::decode_values(Codec::Hessian2, &values).expect_err("wrong");
+            let error = Args::<Three>::decode_values(Codec::Hessian2, &values, &Rules::NONE)
+                .expect_err("wrong");
             let want = format!("the number of arguments is 3, and {got} came");
             assert!(error.to_string().contains(&want), "{error}");
         }
-        Args::<()>::decode_values(Codec::Hessian2, &[]).expect("none are wanted");
+        Args::<()>::decode_values(Codec::Hessian2, &[], &Rules::NONE).expect("none are wanted");
     }
 
     #[test]
@@ -329,8 +337,10 @@ mod tests {
         for codec in [Codec::Json, Codec::Protobuf] {
             let args = Args::wrap(three());
             let mut dst = BytesMut::new();
-            let read = || Args::<Three>::decode(codec, Bytes::new()).expect_err("refused");
-            let separate = Args::<Three>::decode_values(codec, &[]).expect_err("refused");
+            let read =
+                || Args::<Three>::decode(codec, Bytes::new(), &Rules::NONE).expect_err("refused");
+            let separate =
+                Args::<Three>::decode_values(codec, &[], &Rules::NONE).expect_err("refused");
             for error in [
                 args.encode(codec, &mut dst).expect_err("refused"),
                 read(),

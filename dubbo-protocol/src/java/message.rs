@@ -6,8 +6,11 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use dubbo_core::payload::{Codec, CodecError, FromPayload, Message};
-use dubbo_hessian2::{EncodeError, Encoder};
+use dubbo_core::{
+    extension::ExtensionContext,
+    payload::{Codec, CodecError, FromPayload, Message, Rules},
+};
+use dubbo_hessian2::{DecodeOptions, EncodeError, Encoder};
 
 /// Appends to `dst` what `write` writes. The buffer moves into the encoder and back; nothing is copied.
 ///
@@ -46,7 +49,7 @@ pub(super) fn from_typed<T: FromPayload>(message: Arc<dyn Message>) -> Result<T,
         }
         Err(_) => message,
     };
-    T::decode(Codec::Hessian2, reencoded::<T>(&*message)?)
+    T::decode(Codec::Hessian2, reencoded::<T>(&*message)?, &Rules::NONE)
 }
 
 /// The bytes of a message of this process, for one who wants a `T` of it.
@@ -60,6 +63,17 @@ pub(super) fn reencoded<T>(message: &dyn Message) -> Result<Bytes, CodecError> {
         }),
         Err(other) => Err(other),
     }
+}
+
+/// The rules of the instance that `cx` is of.
+pub(crate) fn shared_rules(cx: &ExtensionContext<'_>) -> Rules {
+    Rules::new(DecodeOptions::clone(&cx.shared()))
+}
+
+/// How bytes that came with `rules` are read.
+pub(crate) fn options(rules: &Rules) -> &DecodeOptions {
+    static DEFAULT: DecodeOptions = DecodeOptions::DEFAULT;
+    rules.get().unwrap_or(&DEFAULT)
 }
 
 /// Refuses the codecs of services with an IDL.

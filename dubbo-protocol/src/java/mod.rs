@@ -27,4 +27,5 @@ pub use self::{
 pub(crate) use self::{
     attachments::{read_attachments, write_attachments_with},
     exception::{from_throwable, to_throwable},
+    message::{options, shared_rules},
 };

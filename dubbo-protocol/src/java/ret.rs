@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message};
+use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules};
 use dubbo_hessian2::Decoder;
 
 use super::{
     args::JavaValue,
-    message::{append, from_typed, only_hessian},
+    message::{append, from_typed, only_hessian, options},
 };
 
 /// The result of a call, or an item of a stream: one value. `()` is Java's `void`, and null.
@@ -23,9 +23,9 @@ impl<R: JavaValue> Message for Ret<R> {
 
 impl<R: JavaValue> FromPayload for Ret<R> {
     /// Bytes behind the value are nobody's: dubbo-go puts a null there.
-    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
+    fn decode(codec: Codec, src: Bytes, rules: &Rules) -> Result<Self, CodecError> {
         only_hessian::<R>(codec)?;
-        R::decode(&mut Decoder::new(&src))
+        R::decode(&mut Decoder::with_options(&src, options(rules)))
             .map(Self)
             .map_err(|error| CodecError::decode::<R>(codec, error))
     }

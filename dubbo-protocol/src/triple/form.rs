@@ -3,7 +3,7 @@
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
-    payload::{Codec, CodecError, Payload},
+    payload::{Codec, CodecError, Payload, Rules},
     service::{MethodRef, Types},
     status::{Origin, Status},
 };
@@ -101,7 +101,7 @@ impl Dialect {
     }
 }
 
-/// A message of the stream of requests for `method`.
+/// A message of the stream of requests for `method`. Hessian values are read by `rules`.
 ///
 /// # Errors
 ///
@@ -110,6 +110,7 @@ pub(crate) fn streamed_request(
     method: &MethodRef,
     codec: Codec,
     message: Bytes,
+    rules: &Rules,
 ) -> Result<Payload, Status> {
     if !is_wrapped(method) {
         return Ok(Payload::encoded(codec, message));
@@ -117,7 +118,7 @@ pub(crate) fn streamed_request(
     let mut wrapper = read_wrapper(method, message)?;
     Dialect::of(method, &wrapper)?;
     match (wrapper.values.pop(), wrapper.values.len()) {
-        (Some(value), 0) => Ok(Payload::encoded(Codec::Hessian2, value)),
+        (Some(value), 0) => Ok(Payload::encoded(Codec::Hessian2, value).with_rules(rules.clone())),
         (value, more) => Err(Status::invalid_argument(format!(
             "each request of {method:?} is one value, and {} came",
             more + usize::from(value.is_some())
@@ -125,15 +126,15 @@ pub(crate) fn streamed_request(
     }
 }
 
-/// A message of an answer of `method`.
+/// A message of an answer of `method`. Hessian values are read by `rules`.
 ///
 /// # Errors
 ///
 /// As [`read_result`].
-pub(crate) fn reply(method: &MethodRef, message: Bytes) -> Result<Payload, Status> {
+pub(crate) fn reply(method: &MethodRef, message: Bytes, rules: &Rules) -> Result<Payload, Status> {
     if is_wrapped(method) {
         let value = read_result(method, message)?;
-        Ok(Payload::encoded(Codec::Hessian2, value))
+        Ok(Payload::encoded(Codec::Hessian2, value).with_rules(rules.clone()))
     } else {
         Ok(Payload::encoded(Codec::Protobuf, message))
     }
@@ -160,13 +161,13 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the wrapper in `message`.
+    /// Reads the wrapper in `message`. Its values are read by `rules`.
     ///
     /// # Errors
     ///
     /// Code 3 when it is none, or has too few or too many arguments; 12 for another serialization, and when the types
     /// are of no method of that name.
-    pub(crate) fn read(method: &MethodRef, message: Bytes) -> Result<Self, Status> {
+    pub(crate) fn read(method: &MethodRef, message: Bytes, rules: &Rules) -> Result<Self, Status> {
         let wrapper = read_wrapper(method, message)?;
         let dialect = Dialect::of(method, &wrapper)?;
         let method = meant(method, &wrapper)?;
@@ -181,7 +182,7 @@ impl Arguments {
         Ok(Self {
             method,
             dialect,
-            payload: Payload::values(Codec::Hessian2, wrapper.values),
+            payload: Payload::values(Codec::Hessian2, wrapper.values).with_rules(rules.clone()),
         })
     }
 }
@@ -288,7 +289,7 @@ mod tests {
 
     fn read(index: usize, message: Bytes) -> Result<(usize, Dialect), (Code, String)> {
         let method = MethodRef::new(users(), index);
-        Arguments::read(&method, message)
+        Arguments::read(&method, message, &Rules::NONE)
             .map(|read| (read.method.index(), read.dialect))
             .map_err(|status| (status.code(), status.message().to_owned()))
     }
@@ -384,11 +385,12 @@ mod tests {
     fn a_request_of_a_stream_is_one_value() {
         let method = MethodRef::new(users(), 4);
         let one = message("hessian4", &[b"\x01a"], &["x.User"]);
-        let payload = streamed_request(&method, Codec::Protobuf, one).expect("one");
+        let payload = streamed_request(&method, Codec::Protobuf, one, &Rules::NONE).expect("one");
         assert_eq!(payload.encoded_len(Codec::Hessian2), Some(2));
         for values in [&[][..], &[&b"N"[..], b"N"]] {
             let message = message("hessian4", values, &[]);
-            let status = streamed_request(&method, Codec::Protobuf, message).expect_err("not one");
+            let status = streamed_request(&method, Codec::Protobuf, message, &Rules::NONE)
+                .expect_err("not one");
             assert_eq!(status.code(), Code::InvalidArgument);
         }
     }

@@ -16,6 +16,7 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use dubbo_core::{
     invoker::Invoker,
+    payload::Rules,
     protocol::{Drained, Exporter, Protocol, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
@@ -25,7 +26,7 @@ use tokio::time::Instant;
 use client::Client;
 use server::Servers;
 
-use crate::net::Network;
+use crate::{java::shared_rules, net::Network};
 
 /// Triple, linked as the protocol `tri` (and `triple`): servers and connections of one instance.
 ///
@@ -54,11 +55,12 @@ pub struct TripleProtocol {
 }
 
 impl TripleProtocol {
-    /// Shares listening ports with other protocols of the instance, and uses its TLS settings. The default does neither.
-    fn of(network: Network) -> Self {
+    /// Shares listening ports with other protocols of the instance, uses its TLS settings, and reads by its rules what peers
+    /// send. The default does none of it.
+    fn of(network: Network, rules: Rules) -> Self {
         Self {
-            client: Client::new(&network),
-            servers: Servers::new(network),
+            client: Client::new(&network, rules.clone()),
+            servers: Servers::new(network, rules),
         }
     }
 }
@@ -109,5 +111,5 @@ impl fmt::Debug for TripleProtocol {
 }
 
 dubbo_core::extension!(dyn Protocol, "tri" | "triple", |cx| Ok(Arc::new(
-    TripleProtocol::of(Network::of(cx))
+    TripleProtocol::of(Network::of(cx), shared_rules(cx))
 )));

@@ -20,9 +20,9 @@ use super::{
 };
 use crate::{
     config::{
-        ApplicationConfig, Config, ConsumerConfig, Draft, Environment, Layered as _, LoadOptions,
-        Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig, ProviderConfig,
-        RegistryConfig, Served, ServiceConfig, ShutdownConfig, TlsConfig, defaults,
+        ApplicationConfig, Config, ConsumerConfig, Draft, Environment, Hessian2Config,
+        Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig,
+        ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig, TlsConfig, defaults,
     },
     error::Error,
     logging,
@@ -109,6 +109,12 @@ impl InstanceBuilder {
         self
     }
 
+    /// Sets what peers may send in hessian2.
+    pub fn hessian2(mut self, options: Hessian2Config) -> Self {
+        self.code.hessian2 = options;
+        self
+    }
+
     /// Sets what is logged, from [`build`](Self::build) on and for the whole process. Without it and without a `logger`
     /// section, logging is left to the program; so it is when the program has set up `tracing` by itself. When nobody has
     /// set up anything, what is doubtful in the configuration is still told, on standard error.
@@ -172,6 +178,7 @@ impl InstanceBuilder {
 
         let config = loaded.config;
         extensions.share(config.tls_config.files());
+        extensions.share(config.hessian2.options());
         let protocols = create_protocols(&extensions)?;
         let registries = registries::create(&config, &extensions)?;
         Ok(Instance(Arc::new(Inner {

@@ -5,6 +5,7 @@ mod clients;
 mod discovery;
 mod drain;
 mod filters;
+mod hessian2;
 mod injvm;
 mod java;
 mod keep_alive;

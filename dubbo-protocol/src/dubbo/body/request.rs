@@ -7,7 +7,7 @@ use dubbo_core::{
     attachments::Attachments,
     payload::{Codec, CodecError, Payload},
 };
-use dubbo_hessian2::{Decoder, Encoder};
+use dubbo_hessian2::{DecodeOptions, Decoder, Encoder};
 
 use super::{BodyError, string};
 use crate::{
@@ -70,13 +70,13 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads `body`. What is behind the attachments is nobody's.
+    /// Reads `body` with these options. What is behind the attachments is nobody's.
     ///
     /// # Errors
     ///
     /// It is no request. The arguments are looked through, not read.
-    pub(crate) fn read(body: &'a Bytes) -> Result<Self, BodyError> {
-        let decoder = &mut Decoder::new(body);
+    pub(crate) fn read(body: &'a Bytes, options: &'a DecodeOptions) -> Result<Self, BodyError> {
+        let decoder = &mut Decoder::with_options(body, options);
         let protocol = string("the protocol version", decoder)?.unwrap_or_default();
         let path = string("the service path", decoder)?.unwrap_or_default();
         let version = string("the service version", decoder)?.unwrap_or_default();

@@ -5,7 +5,9 @@ use dubbo_core::{
     attachments::Attachments,
     payload::{Codec, CodecError, Payload},
 };
-use dubbo_hessian2::{Decoder, Encoder, FromHessian as _, ToHessian as _, java::Throwable};
+use dubbo_hessian2::{
+    DecodeOptions, Decoder, Encoder, FromHessian as _, ToHessian as _, java::Throwable,
+};
 
 use super::{BodyError, request::PROTOCOL, string};
 use crate::java::{read_attachments, write_attachments_with};
@@ -27,12 +29,12 @@ pub(crate) enum Outcome {
 }
 
 impl Response {
-    /// Reads `body`. What is behind the last value is nobody's: dubbo-go puts a null there.
+    /// Reads `body` with these options. What is behind the last value is nobody's: dubbo-go puts a null there.
     ///
     /// When it fails to encode a result it leaves the value out and goes on with the attachments. They are the value then,
     /// and the null is the attachments.
-    pub(crate) fn read(body: &Bytes) -> Result<Self, BodyError> {
-        let decoder = &mut Decoder::new(body);
+    pub(crate) fn read(body: &Bytes, options: &DecodeOptions) -> Result<Self, BodyError> {
+        let decoder = &mut Decoder::with_options(body, options);
         let number = decoder
             .int()
             .map_err(BodyError::at("the type of the response"))?;

@@ -2,7 +2,7 @@
 
 use dubbo_core::{
     invocation::{Body, Reply, RpcResult},
-    payload::{Codec, Payload},
+    payload::{Codec, Payload, Rules},
     status::{Origin, Status},
 };
 
@@ -12,7 +12,10 @@ use super::super::{
     parameters::RAISE_PAYLOAD,
     status::{self, OK},
 };
-use crate::{endpoint::Place, java::from_throwable};
+use crate::{
+    endpoint::Place,
+    java::{from_throwable, options},
+};
 
 /// A response, as the caller sees it.
 pub(super) struct Answer {
@@ -22,12 +25,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Reads a response to a call at `place`, whose body may have `limit` bytes.
+    /// Reads a response to a call at `place`, whose body may have `limit` bytes, by `rules`.
     ///
     /// Where it cannot be read, the call has been done, and would end the same again: its error is of a code that is never
     /// retried, 15 (`DATA_LOSS`), and 11 (`OUT_OF_RANGE`) where it is too large.
-    pub(super) fn read(received: Received, limit: usize, place: &Place) -> Self {
-        let mut response = match read(received, limit, place) {
+    pub(super) fn read(received: Received, limit: usize, rules: &Rules, place: &Place) -> Self {
+        let mut response = match read(received, limit, rules, place) {
             Ok(response) => response,
             Err(status) => {
                 let (result, is_closing) = (Err(status), false);
@@ -37,7 +40,8 @@ impl Answer {
         let is_closing = take_own(&mut response.attachments);
         let result = match response.outcome {
             Outcome::Value(value) => {
-                let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Hessian2, value)));
+                let value = Payload::encoded(Codec::Hessian2, value);
+                let mut reply = Reply::new(Body::Unary(value.with_rules(rules.clone())));
                 reply.trailers = response.attachments;
                 Ok(reply)
             }
@@ -57,7 +61,12 @@ pub(super) fn nothing() -> Reply {
     )))
 }
 
-fn read(received: Received, limit: usize, place: &Place) -> Result<Response, Status> {
+fn read(
+    received: Received,
+    limit: usize,
+    rules: &Rules,
+    place: &Place,
+) -> Result<Response, Status> {
     let frame = match received {
         Received::Frame(frame) => frame,
         Received::Oversize(header) => {
@@ -80,7 +89,7 @@ fn read(received: Received, limit: usize, place: &Place) -> Result<Response, Sta
             header.serialization
         ))));
     }
-    Response::read(&frame.body).map_err(|error| {
+    Response::read(&frame.body, options(rules)).map_err(|error| {
         let text = format!("the response cannot be read: {error}");
         place.name(broken(text).with_source(error))
     })

@@ -11,7 +11,7 @@ use dubbo_core::{
     attachments::Attachments,
     invocation::{Body, Invocation, RpcResult},
     invoker::Invoker,
-    payload::Payload,
+    payload::{Payload, Rules},
     service::{CallKind, MethodRef},
     status::{Origin, Status},
     url::Url,
@@ -35,6 +35,8 @@ pub(super) struct DubboInvoker {
     pub(super) terms: Terms,
     /// `payload`: how many bytes a response may have.
     pub(super) limit: usize,
+    /// By which responses are read.
+    pub(super) rules: Rules,
     /// `None` once it is closed.
     pub(super) endpoint: ArcSwapOption<Endpoint<Tcp>>,
     pub(super) calls: Arc<AtomicUsize>,
@@ -162,7 +164,7 @@ impl DubboInvoker {
             Ending::Answer(_) if call.one_way => Ok(Ok(nothing())),
             Ending::Written => Ok(Ok(nothing())),
             Ending::Answer(received) => {
-                let answer = Answer::read(received, self.limit, place);
+                let answer = Answer::read(received, self.limit, &self.rules, place);
                 if answer.is_closing {
                     connection.pause_for(Pause::Closing);
                 }

@@ -22,7 +22,9 @@ mod table;
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwapOption;
-use dubbo_core::{invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url};
+use dubbo_core::{
+    invoker::Invoker, payload::Rules, protocol::ProtocolError, service::ServiceDescriptor, url::Url,
+};
 use tokio::time::Instant;
 
 use self::{connection::Tcp, invoker::DubboInvoker, options::ConnectOptions, request::Terms};
@@ -35,18 +37,20 @@ use crate::{
 pub(crate) struct DubboClient {
     connector: Arc<dyn Connector>,
     pool: Pool<ConnectOptions, Tcp>,
+    rules: Rules,
 }
 
 impl DubboClient {
-    /// A client without references, which connects as `network` says.
-    pub(crate) fn new(network: &Network) -> Self {
-        Self::with_connector(Arc::new(network.dialer(Dialect::Dubbo)))
+    /// A client without references, which connects as `network` says and reads by `rules` what providers send.
+    pub(crate) fn new(network: &Network, rules: Rules) -> Self {
+        Self::with_connector(Arc::new(network.dialer(Dialect::Dubbo)), rules)
     }
 
-    fn with_connector(connector: Arc<dyn Connector>) -> Self {
+    fn with_connector(connector: Arc<dyn Connector>, rules: Rules) -> Self {
         Self {
             connector,
             pool: Pool::new(),
+            rules,
         }
     }
 
@@ -105,6 +109,7 @@ impl DubboClient {
             address: Arc::clone(&address),
             terms: Terms::new(url, service, options.payload),
             limit: options.payload,
+            rules: self.rules.clone(),
             endpoint: ArcSwapOption::new(Some(self.endpoint(address, options))),
             calls: Arc::default(),
         })

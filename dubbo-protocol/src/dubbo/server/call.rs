@@ -39,6 +39,7 @@ use crate::{
             SERVICE_ERROR,
         },
     },
+    java::options,
 };
 
 /// A call that has come.
@@ -92,7 +93,9 @@ impl Call {
             )));
         }
         let body = &self.frame.body;
-        let mut request = Request::read(body).map_err(|error| Refusal::undecodable(&error))?;
+        let rules = &self.link.server.rules;
+        let mut request =
+            Request::read(body, options(rules)).map_err(|error| Refusal::undecodable(&error))?;
         let routes = self.link.server.catalog.routes();
         let (route, method) = routes.find(&request)?;
         if body.len() > route.payload {
@@ -118,6 +121,7 @@ impl Call {
             !OWN_ATTACHMENTS.iter().any(own)
         });
         let payload = Payload::encoded(Codec::Hessian2, request.arguments);
+        let payload = payload.with_rules(rules.clone());
         let service = Arc::clone(&route.key);
         let mut invocation = Invocation::new(service, method.clone(), Body::Unary(payload));
         let reply = ReplyContext::default();

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::{BufMut as _, BytesMut};
-use dubbo_core::invocation::Peer;
+use dubbo_core::{invocation::Peer, payload::Rules};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -41,6 +41,8 @@ use crate::{
 pub(super) struct Shared {
     pub(super) catalog: Catalog<Routes>,
     pub(super) settings: Settings,
+    /// By which what peers send is read.
+    pub(super) rules: Rules,
     /// The tasks of connections.
     pub(super) connections: TaskTracker,
     /// The tasks of calls.
@@ -54,10 +56,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(settings: Settings) -> Arc<Self> {
+    pub(super) fn new(settings: Settings, rules: Rules) -> Arc<Self> {
         Arc::new(Self {
             catalog: Catalog::new(),
             settings,
+            rules,
             connections: TaskTracker::new(),
             calls: TaskTracker::new(),
             cut: CancellationToken::new(),

@@ -14,6 +14,7 @@ use std::sync::{Arc, atomic::Ordering};
 use async_trait::async_trait;
 use dubbo_core::{
     invoker::Invoker,
+    payload::Rules,
     protocol::{Drained, Exporter, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
@@ -30,6 +31,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Servers {
     network: Network,
+    rules: Rules,
     state: tokio::sync::Mutex<State>,
 }
 
@@ -40,10 +42,11 @@ struct State {
 }
 
 impl Servers {
-    /// None yet, on ports of `network`.
-    pub(super) fn new(network: Network) -> Self {
+    /// None yet, on ports of `network`, which read by `rules` what peers send.
+    pub(super) fn new(network: Network, rules: Rules) -> Self {
         Self {
             network,
+            rules,
             state: tokio::sync::Mutex::default(),
         }
     }
@@ -73,7 +76,8 @@ impl Servers {
         let at = if let Some(at) = known {
             at
         } else {
-            let server = Server::start(&self.network, url.host(), port, settings).await?;
+            let shared = Shared::new(settings, self.rules.clone());
+            let server = Server::start(&self.network, url.host(), port, shared).await?;
             state.running.push(server);
             state.running.len() - 1
         };
@@ -143,9 +147,9 @@ impl Server {
         network: &Network,
         host: &str,
         port: u16,
-        settings: Settings,
+        shared: Arc<Shared>,
     ) -> Result<Self, ProtocolError> {
-        let shared = Shared::new(settings);
+        let accepts = shared.settings.connections;
         let served = Served(Arc::clone(&shared));
         let limited = Arc::clone(&shared);
         let take = move |accepted: Accepted| {
@@ -153,7 +157,6 @@ impl Server {
             shared.connections.spawn(connection);
         };
         let listening = network.listen(host, port, &[Dialect::Dubbo], take).await?;
-        let accepts = settings.connections;
         listening.limit(move || accepts.saturating_sub(limited.connections.len()));
         tracing::info!(address = %listening.address(), "serving dubbo");
         Ok(Self {

@@ -7,7 +7,10 @@ use dubbo_core::{
 };
 use dubbo_hessian2::{Value, from_slice, java::Throwable, to_vec};
 
-use super::vectors::{unhex, vector};
+use super::{
+    OPTIONS,
+    vectors::{unhex, vector},
+};
 use crate::dubbo::{
     body::{
         BodyError,
@@ -158,7 +161,7 @@ fn requests_are_written_and_read_as_specified() {
         assert_eq!(written, frame, "V-{letter}");
 
         let body = Bytes::from(frame).slice(16..);
-        let read = Request::read(&body).expect("readable");
+        let read = Request::read(&body, &OPTIONS).expect("readable");
         assert_eq!(read.protocol, "2.0.2");
         assert_eq!(read.path, GREETER);
         assert_eq!(read.version, call.version.unwrap_or_default(), "V-{letter}");
@@ -209,8 +212,8 @@ fn a_request_need_not_be_as_tidy_as_ours() {
         ),
     ] {
         let body = request_body(version, descriptor, rest);
-        let read =
-            Request::read(&body).unwrap_or_else(|error| panic!("{descriptor} {rest}: {error}"));
+        let read = Request::read(&body, &OPTIONS)
+            .unwrap_or_else(|error| panic!("{descriptor} {rest}: {error}"));
         assert_eq!(read.version, "");
         assert_eq!(read.arguments.len(), arguments, "{rest}");
         let beside: Vec<_> = beside
@@ -223,7 +226,11 @@ fn a_request_need_not_be_as_tidy_as_ours() {
 
 #[test]
 fn what_is_no_request_says_what_is_wrong_with_it() {
-    let read = |body: Bytes| Request::read(&body).expect_err("unreadable").to_string();
+    let read = |body: Bytes| {
+        Request::read(&body, &OPTIONS)
+            .expect_err("unreadable")
+            .to_string()
+    };
     for (body, part) in [
         (Bytes::new(), "the protocol version: "),
         (Bytes::from_static(b"\x91"), "the protocol version: "),
@@ -250,7 +257,7 @@ fn what_is_no_request_says_what_is_wrong_with_it() {
         // Without attachments it is whole, too.
         let whole = "05322e302e32".len() / 2 + 32 + 6 + 9 + 19 + 6;
         assert_eq!(
-            Request::read(&all.slice(..end)).is_ok(),
+            Request::read(&all.slice(..end), &OPTIONS).is_ok(),
             end == whole,
             "{end} bytes"
         );
@@ -313,7 +320,7 @@ fn answers_are_read_with_and_without_attachments() {
         ('R', Value::from("hello"), &dubbo),
         ('S', Value::Null, &[]),
     ] {
-        let response = Response::read(&body(letter)).expect("readable");
+        let response = Response::read(&body(letter), &OPTIONS).expect("readable");
         let Outcome::Value(bytes) = response.outcome else {
             panic!("V-{letter} is an exception");
         };
@@ -328,7 +335,7 @@ fn answers_are_read_with_and_without_attachments() {
         ('L', "java.lang.RuntimeException", "boom", &dubbo[..]),
         ('W', "java.lang.Throwable", "boom", &[]),
     ] {
-        let response = Response::read(&body(letter)).expect("readable");
+        let response = Response::read(&body(letter), &OPTIONS).expect("readable");
         let Outcome::Exception(thrown) = response.outcome else {
             panic!("V-{letter} is a value");
         };
@@ -343,7 +350,7 @@ fn an_exception_comes_back_as_it_was_written() {
     for beside in [None, Some(&attachments(&[("a", "b")]))] {
         let mut written = BytesMut::new();
         write_exception(&thrown, beside, &mut written).expect("writable");
-        let response = Response::read(&written.freeze()).expect("readable");
+        let response = Response::read(&written.freeze(), &OPTIONS).expect("readable");
         let Outcome::Exception(back) = response.outcome else {
             panic!("a value");
         };
@@ -358,7 +365,7 @@ fn an_exception_comes_back_as_it_was_written() {
 
 #[test]
 fn answers_of_every_form_are_taken_and_of_none_refused() {
-    let read = |hex: &str| Response::read(&Bytes::from(unhex(hex)));
+    let read = |hex: &str| Response::read(&Bytes::from(unhex(hex)), &OPTIONS);
     let value = |response: Response| match response.outcome {
         Outcome::Value(bytes) => from_slice::<Value>(&bytes).expect("one value"),
         Outcome::Exception(thrown) => panic!("{thrown}"),

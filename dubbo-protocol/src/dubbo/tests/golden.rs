@@ -7,7 +7,7 @@ use dubbo_core::payload::{Codec, Payload};
 use dubbo_hessian2::{Decoder, Value};
 use serde_json::Value as Json;
 
-use super::vectors::unhex;
+use super::{OPTIONS, vectors::unhex};
 use crate::dubbo::{
     body::{
         event::Event,
@@ -56,7 +56,7 @@ fn every_recorded_request_is_read_and_written_again() {
         if header.event || !header.request || header.serialization != HESSIAN2 {
             return;
         }
-        let request = match Request::read(&body) {
+        let request = match Request::read(&body, &OPTIONS) {
             Ok(request) => request,
             Err(error) => {
                 unreadable.insert((recorded.label, error.to_string()));
@@ -111,7 +111,8 @@ fn every_recorded_answer_is_read() {
             texts += 1;
             return;
         }
-        let response = Response::read(&body).unwrap_or_else(|error| panic!("{label}: {error}"));
+        let response =
+            Response::read(&body, &OPTIONS).unwrap_or_else(|error| panic!("{label}: {error}"));
         match response.outcome {
             Outcome::Exception(thrown) => {
                 assert!(!thrown.class().is_empty(), "{label}");

@@ -4,3 +4,7 @@ mod bodies;
 mod frames;
 mod golden;
 mod vectors;
+
+use dubbo_hessian2::DecodeOptions;
+
+static OPTIONS: DecodeOptions = DecodeOptions::DEFAULT;

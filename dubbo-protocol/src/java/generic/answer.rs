@@ -3,7 +3,7 @@
 use std::{any::type_name, fmt, marker::PhantomData, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
-use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message};
+use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules};
 use dubbo_hessian2::{
     DecodeError, Decoder, FromHessian, Value,
     java::{
@@ -12,7 +12,7 @@ use dubbo_hessian2::{
     },
 };
 
-use crate::java::message::{only_hessian, reencoded};
+use crate::java::message::{only_hessian, options, reencoded};
 
 /// An answer in the form `F` that becomes what `W` wants.
 pub(super) struct Answer<F, W: Wanted>(W::Message, PhantomData<fn() -> F>);
@@ -59,7 +59,7 @@ pub(super) struct Bean;
 
 impl Form for Bean {
     fn read<T: FromHessian>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
-        bean::restore(&decoder.value()?)?.to()
+        bean::restore(&decoder.value()?)?.to_with(decoder.options())
     }
 }
 
@@ -110,16 +110,16 @@ impl<F: Form, W: Wanted> Message for Answer<F, W> {
 }
 
 impl<F: Form, W: Wanted> FromPayload for Answer<F, W> {
-    fn decode(codec: Codec, src: Bytes) -> Result<Self, CodecError> {
+    fn decode(codec: Codec, src: Bytes, rules: &Rules) -> Result<Self, CodecError> {
         only_hessian::<W::Message>(codec)?;
-        W::read::<F>(&mut Decoder::new(&src))
+        W::read::<F>(&mut Decoder::with_options(&src, options(rules)))
             .map(|message| Self(message, PhantomData))
             .map_err(|error| CodecError::decode::<W::Message>(codec, error))
     }
 
     fn from_typed(message: Arc<dyn Message>) -> Result<Self, CodecError> {
         let bytes = reencoded::<W::Message>(&*message)?;
-        Self::decode(Codec::Hessian2, bytes)
+        Self::decode(Codec::Hessian2, bytes, &Rules::NONE)
     }
 }
 

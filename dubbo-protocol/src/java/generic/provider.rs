@@ -5,7 +5,7 @@ use std::{borrow::Cow, error::Error};
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     invocation::{Body, Invocation, Reply, RpcResult},
-    payload::{Adapter, Codec, CodecError, Message, Payload},
+    payload::{Adapter, Codec, Payload},
     provider::Service,
     request::Request,
     service::{CallKind, JavaSignature, MethodRef, Types},
@@ -58,6 +58,7 @@ async fn invoke(own: Service, mut invocation: Invocation) -> RpcResult {
     let Body::Unary(payload) = invocation.body else {
         return Err(unusable("its arguments are a stream".to_owned()));
     };
+    let rules = payload.rules().clone();
     let (name, types, args) = payload
         .decode::<Args<Asked<Value>>>()
         .map_err(|error| unusable(error.to_string()).with_source(error))?
@@ -68,7 +69,8 @@ async fn invoke(own: Service, mut invocation: Invocation) -> RpcResult {
     })?;
 
     let method = find(&own, &name, types.as_deref(), args.len())?;
-    invocation.body = Body::Unary(request(&method, mode, args)?);
+    let request = request(&method, mode, args.into_vec())?;
+    invocation.body = Body::Unary(request.with_rules(rules));
     invocation.method = method.clone();
     match own.invoke(invocation).await {
         Ok(reply) => answer(&method, mode, reply),
@@ -113,7 +115,7 @@ fn find(
 }
 
 /// The arguments as the handler of `method` takes them.
-fn request(method: &MethodRef, mode: GenericMode, args: Box<[Value]>) -> Result<Payload, Status> {
+fn request(method: &MethodRef, mode: GenericMode, args: Vec<Value>) -> Result<Payload, Status> {
     let of_idl = method.descriptor().java.is_none();
     match (of_idl, mode, &*args) {
         (true, GenericMode::ProtobufJson, [Value::String(text)]) => {
@@ -129,12 +131,12 @@ fn request(method: &MethodRef, mode: GenericMode, args: Box<[Value]>) -> Result<
         (false, GenericMode::ProtobufJson, _) => Err(Status::unimplemented(format!(
             "{method:?} takes hessian values, which generic={mode} is not for; use true, gson, bean or raw.return"
         ))),
-        (false, ..) => values(method, mode, args).map(Payload::typed),
+        (false, ..) => encoded(method, mode, args),
     }
 }
 
-/// The arguments as values, from the form that they have in `mode`.
-fn values(method: &MethodRef, mode: GenericMode, mut args: Box<[Value]>) -> Result<Values, Status> {
+/// The arguments as if their caller had called `method` itself, from the form that they have in `mode`.
+fn encoded(method: &MethodRef, mode: GenericMode, mut args: Vec<Value>) -> Result<Payload, Status> {
     let java = method.descriptor().java.as_deref();
     let types = java.map_or(&[][..], JavaSignature::parameters);
     let count = args.len();
@@ -151,7 +153,17 @@ fn values(method: &MethodRef, mode: GenericMode, mut args: Box<[Value]>) -> Resu
             ))
         })?;
     }
-    Ok(Values(args))
+    let mut bytes = BytesMut::new();
+    append::<Value>(Codec::Hessian2, &mut bytes, |encoder| {
+        args.iter().try_for_each(|value| value.encode(encoder))
+    })
+    .map_err(|error| {
+        Status::invalid_argument(format!(
+            "the arguments of {method:?} cannot be read with generic={mode}: {error}"
+        ))
+        .with_source(error)
+    })?;
+    Ok(Payload::encoded(Codec::Hessian2, bytes.freeze()))
 }
 
 /// What the handler of `method` gave, as the caller wants it.
@@ -201,29 +213,4 @@ fn of_gson(java_type: Option<&str>, arg: &Value) -> Result<Value, String> {
         Ok(parsed @ (Value::Null | Value::String(_) | Value::List(_) | Value::Map(_))) => parsed,
         _ => arg.clone(),
     })
-}
-
-/// Arguments of any shape. Handlers read them as their own types.
-#[derive(Debug)]
-struct Values(Box<[Value]>);
-
-impl Message for Values {
-    fn encode(&self, codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError> {
-        append::<Self>(codec, dst, |encoder| {
-            self.0.iter().try_for_each(|value| value.encode(encoder))
-        })
-    }
-
-    fn values(&self) -> usize {
-        self.0.len()
-    }
-
-    fn encode_value(
-        &self,
-        index: usize,
-        codec: Codec,
-        dst: &mut BytesMut,
-    ) -> Result<(), CodecError> {
-        append::<Self>(codec, dst, |encoder| self.0[index].encode(encoder))
-    }
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dubbo_core::{
     attachments::Attachments,
     invocation::{Body, PayloadStream, Reply},
-    payload::Payload,
+    payload::{Payload, Rules},
     service::{MethodRef, ServiceKey},
     status::Status,
 };
@@ -42,6 +42,8 @@ use crate::endpoint::{Deadline, Link as _, Place};
 pub(super) struct Terms {
     pub(super) heads: Heads,
     pub(super) limits: Limits,
+    /// By which answers are read.
+    pub(super) rules: Rules,
 }
 
 /// A call, for as many attempts as it takes to send it once.
@@ -109,7 +111,7 @@ impl Outgoing {
         if self.place.method.kind().streams_responses() {
             Ok(replies(answer, upload, keep()))
         } else {
-            let reply = one_reply(answer, upload, &self.place).await;
+            let reply = one_reply(answer, upload, &terms.rules, &self.place).await;
             reply.map_err(Failure::Final)
         }
     }
@@ -193,6 +195,7 @@ fn poll_response(
 async fn one_reply(
     answer: Answer,
     mut upload: Option<Upload>,
+    rules: &Rules,
     place: &Place,
 ) -> Result<Reply, Status> {
     let Answer::Open(headers, mut incoming) = answer else {
@@ -212,10 +215,11 @@ async fn one_reply(
             .with_attachments(trailers));
     };
     if incoming.is_exception() {
-        let status = exception(&place.method, message);
+        let status = exception(&place.method, message, rules);
         return Err(place.name(status).with_attachments(trailers));
     }
-    let message = form::reply(&place.method, message).map_err(|status| place.name(status))?;
+    let message =
+        form::reply(&place.method, message, rules).map_err(|status| place.name(status))?;
     let mut reply = Reply::new(Body::Unary(message));
     reply.headers = headers;
     reply.trailers = trailers;
@@ -223,9 +227,9 @@ async fn one_reply(
 }
 
 /// What an answer means that has an exception in the place of the result.
-fn exception(method: &MethodRef, message: Bytes) -> Status {
+fn exception(method: &MethodRef, message: Bytes, rules: &Rules) -> Status {
     match form::read_result(method, message) {
-        Ok(value) => decode(&value),
+        Ok(value) => decode(&value, rules),
         Err(status) => status,
     }
 }

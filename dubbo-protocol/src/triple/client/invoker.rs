@@ -119,6 +119,7 @@ impl TripleInvoker {
             let (place, deadline) = (call.place.clone(), call.deadline);
             let keep = || Keep {
                 place,
+                rules: self.terms.rules.clone(),
                 deadline,
                 uploads: self.uploads.clone(),
                 counted: [counted, Counted::one_more(&self.calls)],

@@ -27,7 +27,9 @@ mod upload;
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwapOption;
-use dubbo_core::{invoker::Invoker, protocol::ProtocolError, service::ServiceDescriptor, url::Url};
+use dubbo_core::{
+    invoker::Invoker, payload::Rules, protocol::ProtocolError, service::ServiceDescriptor, url::Url,
+};
 use http::uri::Scheme;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -47,19 +49,21 @@ pub(crate) struct Client {
     connector: Arc<dyn Connector>,
     pool: Pool<ConnectOptions, Http2>,
     uploads: TaskTracker,
+    rules: Rules,
 }
 
 impl Client {
-    /// A client without references, which connects to what `network` reaches.
-    pub(crate) fn new(network: &Network) -> Self {
-        Self::with_connector(Arc::new(network.dialer(Dialect::Http2)))
+    /// A client without references, which connects to what `network` reaches and reads by `rules` what providers send.
+    pub(crate) fn new(network: &Network, rules: Rules) -> Self {
+        Self::with_connector(Arc::new(network.dialer(Dialect::Http2)), rules)
     }
 
-    fn with_connector(connector: Arc<dyn Connector>) -> Self {
+    fn with_connector(connector: Arc<dyn Connector>, rules: Rules) -> Self {
         Self {
             connector,
             pool: Pool::new(),
             uploads: TaskTracker::new(),
+            rules,
         }
     }
 
@@ -105,7 +109,11 @@ impl Client {
         Ok(Arc::new(TripleInvoker {
             url: url.clone(),
             address: Arc::clone(&address),
-            terms: Terms { heads, limits },
+            terms: Terms {
+                heads,
+                limits,
+                rules: self.rules.clone(),
+            },
             endpoint: ArcSwapOption::new(Some(self.endpoint(address, options))),
             calls: Arc::default(),
             uploads: self.uploads.clone(),
@@ -137,7 +145,7 @@ impl Client {
 impl Default for Client {
     /// A client without references, which connects without TLS.
     fn default() -> Self {
-        Self::new(&Network::default())
+        Self::new(&Network::default(), Rules::NONE)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use dubbo_core::{
     attachments::Attachments,
     invocation::{Body, LateTrailers, PayloadStream, Reply},
-    payload::Payload,
+    payload::{Payload, Rules},
     status::Status,
 };
 use futures_core::Stream;
@@ -25,6 +25,8 @@ use crate::endpoint::{Counted, Deadline, Place};
 /// What lives as long as a reply stream.
 pub(super) struct Keep {
     pub(super) place: Place,
+    /// By which the replies are read.
+    pub(super) rules: Rules,
     pub(super) deadline: Option<Deadline>,
     /// Where the rest of the request is sent from.
     pub(super) uploads: TaskTracker,
@@ -60,6 +62,7 @@ struct Open {
     upload: Option<AbortOnDropHandle<Result<(), Status>>>,
     expiry: Option<(Deadline, Pin<Box<Sleep>>)>,
     place: Place,
+    rules: Rules,
     late: LateTrailers,
     _counted: [Counted; 2],
 }
@@ -77,6 +80,7 @@ impl Open {
                 .deadline
                 .map(|deadline| (deadline, Box::pin(sleep_until(deadline.at)))),
             place: keep.place,
+            rules: keep.rules,
             late,
             _counted: keep.counted,
         }
@@ -121,7 +125,7 @@ impl Stream for Replies {
             return Poll::Ready(None);
         };
         let ended = match ready!(open.poll(cx)) {
-            Event::Message(bytes) => match form::reply(&open.place.method, bytes) {
+            Event::Message(bytes) => match form::reply(&open.place.method, bytes, &open.rules) {
                 Ok(payload) => return Poll::Ready(Some(Ok(payload))),
                 Err(status) => Err(open.place.name(status)),
             },

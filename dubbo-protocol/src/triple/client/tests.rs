@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use dubbo_core::{
     call::Stub,
     codegen::Proto,
+    payload::Rules,
     protocol::ProtocolError,
     request::Request,
     service::{CallKind, MethodDescriptor, ServiceDescriptor},
@@ -69,7 +70,7 @@ impl Rig {
         Self {
             connector,
             connections,
-            client: Client::with_connector(shared),
+            client: Client::with_connector(shared, Rules::NONE),
         }
     }
 

@@ -14,7 +14,7 @@ use dubbo_core::{
     context::ReplyContext,
     invocation::{Body, Invocation, PayloadStream, Peer, Reply, RpcResult},
     panics::{catch, guard},
-    payload::Payload,
+    payload::{Payload, Rules},
     service::{CallKind, MethodRef},
     status::{Code, Status},
 };
@@ -110,6 +110,7 @@ impl Call {
             decoder,
             asked.method.clone(),
             caller.content.codec(),
+            asked.route.rules.clone(),
             Arc::clone(budget),
         );
         Ok(Self {
@@ -158,7 +159,7 @@ impl Call {
             (None, Some(messages)) => {
                 let message = self.answer.in_time(&mut late, messages.only()).await;
                 let message = message.map_err(|status| self.answer.of_method(status))?;
-                Body::Unary(self.answer.request(message)?)
+                Body::Unary(self.answer.request(message, &self.route.rules)?)
             }
             (None, None) => return Err(Status::internal("the request was read already")),
         };
@@ -225,7 +226,7 @@ impl Answer {
     }
 
     /// The one request in `message`. It may be for another method of the same name, and say how to answer.
-    fn request(&mut self, message: Bytes) -> Result<Payload, Status> {
+    fn request(&mut self, message: Bytes, rules: &Rules) -> Result<Payload, Status> {
         if !is_wrapped(&self.method) {
             return Ok(Payload::encoded(self.caller.content.codec(), message));
         }
@@ -233,7 +234,7 @@ impl Answer {
             method,
             dialect,
             payload,
-        } = Arguments::read(&self.method, message)?;
+        } = Arguments::read(&self.method, message, rules)?;
         self.form = Form::Results(method.clone(), dialect);
         self.method = method;
         Ok(payload)

@@ -20,6 +20,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_core::{
     invoker::Invoker,
+    payload::Rules,
     protocol::{Drained, Exporter, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
@@ -42,6 +43,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Servers {
     network: Network,
+    rules: Rules,
     state: tokio::sync::Mutex<State>,
 }
 
@@ -52,10 +54,11 @@ struct State {
 }
 
 impl Servers {
-    /// None yet, on ports of `network`.
-    pub(super) fn new(network: Network) -> Self {
+    /// None yet, on ports of `network`, which read by `rules` what peers send.
+    pub(super) fn new(network: Network, rules: Rules) -> Self {
         Self {
             network,
+            rules,
             state: tokio::sync::Mutex::default(),
         }
     }
@@ -68,11 +71,11 @@ impl Servers {
         descriptor: Arc<ServiceDescriptor>,
         invoker: Arc<dyn Invoker>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
-        let route = Route::new(url, descriptor, invoker).map_err(|reason| ProtocolError::Url {
+        let route = Route::new(url, descriptor, invoker, self.rules.clone());
+        let route = Arc::new(route.map_err(|reason| ProtocolError::Url {
             url: url.clone(),
             reason,
-        })?;
-        let route = Arc::new(route);
+        })?);
         let port = url.port().unwrap_or(default_port);
         let mut state = self.state.lock().await;
         if state.shut_down {

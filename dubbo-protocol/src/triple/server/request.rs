@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use dubbo_core::{
-    payload::{Codec, Payload},
+    payload::{Codec, Payload, Rules},
     service::MethodRef,
     status::{Origin, Status},
 };
@@ -30,6 +30,7 @@ pub(super) struct Messages<B> {
     decoder: FrameDecoder,
     method: MethodRef,
     codec: Codec,
+    rules: Rules,
     /// What waits in memory for more to come.
     share: Share,
     /// Of that, a message that is whole and waits for the end.
@@ -57,6 +58,7 @@ where
         decoder: FrameDecoder,
         method: MethodRef,
         codec: Codec,
+        rules: Rules,
         budget: Arc<Budget>,
     ) -> Self {
         Self {
@@ -64,6 +66,7 @@ where
             decoder,
             method,
             codec,
+            rules,
             share: Share::of(budget),
             whole: 0,
             state: State::Open,
@@ -152,7 +155,7 @@ where
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.poll_message(cx));
         Poll::Ready(item.map(|message| {
-            message.and_then(|bytes| streamed_request(&self.method, self.codec, bytes))
+            message.and_then(|bytes| streamed_request(&self.method, self.codec, bytes, &self.rules))
         }))
     }
 }
@@ -219,7 +222,14 @@ mod tests {
         B: Body<Data = Bytes, Error = h2::Error> + Unpin,
     {
         let decoder = FrameDecoder::new(16, None);
-        Messages::new(body, decoder, method(), Codec::Protobuf, budget)
+        Messages::new(
+            body,
+            decoder,
+            method(),
+            Codec::Protobuf,
+            Rules::NONE,
+            budget,
+        )
     }
 
     /// Bytes, and no end.

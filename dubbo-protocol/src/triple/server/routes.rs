@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use dubbo_core::{
     invoker::Invoker,
+    payload::Rules,
     provider::Service,
     service::{MethodRef, ServiceDescriptor, ServiceKey},
     status::Status,
@@ -22,6 +23,8 @@ pub(super) struct Route {
     pub(super) descriptor: Arc<ServiceDescriptor>,
     pub(super) invoker: Arc<dyn Invoker>,
     pub(super) limits: Limits,
+    /// By which requests are read.
+    pub(super) rules: Rules,
     /// A service of the server itself: it answers whatever group and version a caller names, and steps back for a
     /// service of that interface that is exported.
     built_in: bool,
@@ -119,6 +122,7 @@ impl Route {
         url: &Url,
         descriptor: Arc<ServiceDescriptor>,
         invoker: Arc<dyn Invoker>,
+        rules: Rules,
     ) -> Result<Self, String> {
         let key = url.service_key();
         Ok(Self {
@@ -127,6 +131,7 @@ impl Route {
             descriptor,
             invoker,
             limits: Limits::of_server(url).map_err(|error| error.to_string())?,
+            rules,
             built_in: false,
         })
     }
@@ -142,6 +147,7 @@ impl Route {
             descriptor,
             invoker: service.into_invoker(url),
             limits: Limits::DEFAULT,
+            rules: Rules::NONE,
             built_in: true,
         }
     }
@@ -238,7 +244,7 @@ mod tests {
             .with_param("version", key.version().unwrap_or_default());
         let service = Service::builder(Arc::clone(&descriptor), "T").build();
         let invoker = service.into_invoker(url.clone());
-        Arc::new(Route::new(&url, descriptor, invoker).expect("valid"))
+        Arc::new(Route::new(&url, descriptor, invoker, Rules::NONE).expect("valid"))
     }
 
     fn routes(keys: &[&str]) -> Routes {

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use dubbo_hessian2::{CheckMode, LoneSurrogates};
+
 use super::*;
 
 #[test]
@@ -60,6 +62,19 @@ fn every_key_sets_what_its_builder_method_sets() {
                 .tls_cert_file("s.pem")
                 .tls_key_file("s.key")
                 .tls_server_name("orders.internal"),
+        )
+        .hessian2(
+            Hessian2Config::new()
+                .max_depth(64)
+                .max_nodes(1_000)
+                .max_expansion(1 << 20)
+                .max_classes(10)
+                .max_fields(20)
+                .max_name_length(100)
+                .lone_surrogates(LoneSurrogates::Refuse)
+                .class_check(CheckMode::Warn)
+                .allow_classes(["shop.", "billing."])
+                .deny_classes(["shop.internal."]),
         )
         .strict(true);
     assert_eq!(config(EVERY_KEY), want);
@@ -233,6 +248,17 @@ dubbo:
     internal-signal: false
   logger: {level: WARN, format: json, appender: console}
   tls-config: {ca-cert-file: ca.pem, tls-cert-file: s.pem, tls-key-file: s.key, tls-server-name: orders.internal}
+  hessian2:
+    max-depth: 64
+    max-nodes: 1000
+    max-expansion: 1mib
+    max-classes: 10
+    max-fields: 20
+    max-name-length: 100
+    lone-surrogates: refuse
+    class-check: WARN
+    allow-classes: [shop., billing.]
+    deny-classes: shop.internal.
   strict: true
 ";
 

@@ -16,7 +16,7 @@ use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     invocation::{Body, Invocation, RpcResult},
     invoker::Invoker as _,
-    payload::{Codec, Payload},
+    payload::{Codec, Payload, Rules},
     protocol::ProtocolError,
     service::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor},
     status::{Code, Retry, Status},
@@ -98,7 +98,7 @@ impl Rig {
         Self {
             connector,
             connections,
-            client: DubboClient::with_connector(shared),
+            client: DubboClient::with_connector(shared, Rules::NONE),
         }
     }
 

@@ -6,7 +6,7 @@ mod silence;
 
 use std::{net::SocketAddr, sync::Arc};
 
-use dubbo_core::{invocation::Peer, provider::Service, request::Request, url::Url};
+use dubbo_core::{invocation::Peer, payload::Rules, provider::Service, request::Request, url::Url};
 use dubbo_test::peer::dubbo::{Call, Connection};
 use tokio::time::Instant;
 
@@ -25,7 +25,7 @@ impl Rig {
         let url = Url::new("dubbo", "localhost")
             .with_path(Call::PATH)
             .with_params(parameters.iter().copied());
-        let shared = Shared::new(Settings::of(&url).expect("legal"));
+        let shared = Shared::new(Settings::of(&url).expect("legal"), Rules::NONE);
         let service: Service = service.into();
         let descriptor = Arc::clone(service.descriptor());
         let route = Route::new(&url, descriptor, service.into_invoker(url.clone()));
