@@ -3,7 +3,6 @@
 mod application;
 mod consumer;
 mod hessian2;
-mod hessian2;
 mod logger;
 mod metadata;
 mod protocol;
@@ -22,7 +21,6 @@ use self::settings::settings;
 pub use self::{
     application::{ApplicationConfig, MetadataType},
     consumer::{ConsumerConfig, ReferenceConfig},
-    hessian2::Hessian2Config,
     hessian2::Hessian2Config,
     logger::{LogFormat, LogLevel, LoggerConfig},
     metadata::{MetadataConfig, MetadataReportConfig},
@@ -78,8 +76,6 @@ settings! {
         tls_config: TlsConfig,
         /// `hessian2`: what peers may send in hessian2.
         hessian2: Hessian2Config,
-        /// `hessian2`: what peers may send in hessian2.
-        hessian2: Hessian2Config,
         /// `custom`: settings of the program itself, of any shape. Nothing here reads them; placeholders can name them.
         custom: Option<Node>,
         /// `strict`, by default true: whether an unknown key and a placeholder without a value are errors. If false they
@@ -114,7 +110,6 @@ impl Config {
             shutdown: s.section("shutdown", ShutdownConfig::read),
             logger: s.section("logger", LoggerConfig::read),
             tls_config: s.section("tls_config", TlsConfig::read),
-            hessian2: s.section("hessian2", Hessian2Config::read),
             hessian2: s.section("hessian2", Hessian2Config::read),
             custom: s.node("custom").map(std::borrow::Cow::into_owned),
             strict: s.bool("strict"),
