@@ -6,6 +6,7 @@
 //! the mapping, watches their instances, and fetches the metadata of each revision once.
 
 pub mod error;
+pub mod instance;
 pub mod model;
 pub mod published;
 pub mod revision;
