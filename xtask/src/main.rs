@@ -111,7 +111,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "interop",
-        args: "go|java|others|docs [--case X]",
+        args: "go|java|others|registry|docs [--case X]",
         about: "run the matrix against real peers",
         run: interop::run,
     },

@@ -38,6 +38,29 @@ pub(super) struct Notice {
     pub(super) millis: u64,
 }
 
+/// How the calls of a discovering consumer fare: said whenever that changes, and at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// `PROTOCOL/SERVICE`
+    pub(super) contract: String,
+    pub(super) state: State,
+    /// How many calls there were so far.
+    pub(super) calls: u64,
+    /// How many of them failed.
+    pub(super) failed: u64,
+}
+
+/// What became of the last call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// The provider of this name answered.
+    Answered(String),
+    /// It failed, with this error.
+    Failed(String),
+    /// It was the last one.
+    Over,
+}
+
 impl Report {
     pub(super) fn parse(line: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(line).ok()?;
@@ -82,6 +105,24 @@ impl Notice {
     }
 }
 
+impl Sighting {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let state = match value["event"].as_str()? {
+            "answered" => State::Answered(text(&value["by"])?),
+            "failed" => State::Failed(text(&value["error"])?),
+            "totals" => State::Over,
+            _ => return None,
+        };
+        Some(Self {
+            contract: text(&value["contract"])?,
+            state,
+            calls: value["calls"].as_u64()?,
+            failed: value["failed"].as_u64()?,
+        })
+    }
+}
+
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
@@ -118,10 +159,36 @@ mod tests {
     }
 
     #[test]
+    fn sightings_are_read() {
+        for (line, state) in [
+            (
+                r#"{"event":"answered","contract":"tri/greeter","by":"one","calls":7,"failed":2}"#,
+                State::Answered("one".to_owned()),
+            ),
+            (
+                r#"{"event":"failed","contract":"tri/greeter","error":"no provider","calls":7,"failed":2}"#,
+                State::Failed("no provider".to_owned()),
+            ),
+            (
+                r#"{"event":"totals","contract":"tri/greeter","calls":7,"failed":2}"#,
+                State::Over,
+            ),
+        ] {
+            let sighting = Sighting::parse(line).expect(line);
+            assert_eq!((sighting.calls, sighting.failed), (7, 2));
+            assert_eq!(
+                (&*sighting.contract, sighting.state),
+                ("tri/greeter", state)
+            );
+        }
+    }
+
+    #[test]
     fn anything_else_is_not_taken_for_one() {
         for line in ["", "panic: x", "{}", r#"{"case":1,"millis":1}"#, "[]"] {
             assert_eq!(Report::parse(line), None, "{line}");
             assert_eq!(Notice::parse(line), None, "{line}");
+            assert_eq!(Sighting::parse(line), None, "{line}");
         }
     }
 }

@@ -13,6 +13,8 @@ mod lines;
 mod options;
 mod peer;
 mod play;
+mod ports;
+mod registry;
 mod report;
 mod route;
 mod survey;
@@ -44,10 +46,11 @@ pub(crate) fn java_command(class: &str) -> Result<Command, Failure> {
 }
 
 /// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`. With `docs`, writes
-/// the page that shows the tables instead.
+/// the page that shows the tables instead; with `registry`, runs the matrix of [`registry`].
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let done = match args {
         [word] if word == "docs" => docs::write().map(|()| true),
+        [word, rest @ ..] if word == "registry" => registry::run(rest),
         _ => Options::parse(args).and_then(|options| play_matrix(&options)),
     };
     match done {

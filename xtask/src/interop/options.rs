@@ -111,7 +111,7 @@ impl Options {
 }
 
 /// A name, or the beginning of names before a star.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == pattern,
@@ -122,7 +122,7 @@ fn usage(problem: &str) -> Failure {
     Failure::new(
         problem,
         "call it as: cargo xtask interop go|java|others [--protocol tri|dubbo] [--case NAME|START*]... \
-         [--record FOLDER], or as: cargo xtask interop docs",
+         [--record FOLDER], or as: cargo xtask interop registry, or as: cargo xtask interop docs",
     )
 }
 

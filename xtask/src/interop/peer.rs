@@ -38,21 +38,22 @@ pub(super) enum Heard {
 }
 
 impl Peer {
-    /// Starts `program` with `args`. Its errors go to `log`.
+    /// Starts `program` with `args`. Its errors go to `log`; it runs in the folder of that file, so that what it keeps
+    /// where it runs is found there, too.
     pub(super) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
         let args = [&*program.args, args].concat();
         let name = name(program, &args);
         let cannot = |what: &str, e: std::io::Error| {
             Failure::new(format!("{what}: {e}"), "look at the rights of that path")
         };
-        if let Some(folder) = log.parent() {
-            fs::create_dir_all(folder)
-                .map_err(|e| cannot(&format!("cannot make {}", folder.display()), e))?;
-        }
+        let folder = log.parent().unwrap_or(&log);
+        fs::create_dir_all(folder)
+            .map_err(|e| cannot(&format!("cannot make {}", folder.display()), e))?;
         let errors = File::create(&log)
             .map_err(|e| cannot(&format!("cannot write {}", log.display()), e))?;
         let mut child = process::program(&program.path)
             .args(&args)
+            .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -117,6 +118,11 @@ impl Peer {
         process::output(&mut kill, "see why the peer is gone already").map(|_| ())
     }
 
+    /// Ends the peer's input.
+    pub(super) fn end_input(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
     /// Waits for the end of the peer, and gives its status.
     pub(super) fn finish(mut self, limit: Duration) -> Result<ExitStatus, Failure> {
         let watch = Stopwatch::start();
@@ -147,7 +153,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
+        self.end_input();
         while let Heard::Line(_) = self.next(END_LIMIT) {}
         // It may have ended already; there is nobody to tell about anything else.
         let _ = self.child.kill();

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -19,6 +18,7 @@ use super::{
     expect::Expect,
     lines::{Notice, Report},
     peer::{Heard, Peer},
+    ports,
     route::{Protocol, Route},
 };
 
@@ -198,10 +198,8 @@ impl<'a> Stage<'a> {
             scene: scene.to_owned(),
             meetings: Vec::new(),
         };
-        let mut taken = Vec::new();
         for protocol in Protocol::ALL {
-            let provider_port = free_port(&taken)?;
-            taken.push(provider_port);
+            let provider_port = ports::free()?;
             let mut meeting = Meeting {
                 protocol,
                 provider_port,
@@ -209,8 +207,7 @@ impl<'a> Stage<'a> {
                 tap: None,
             };
             if let Some((program, folder)) = direction.tap {
-                meeting.consumer_port = free_port(&taken)?;
-                taken.push(meeting.consumer_port);
+                meeting.consumer_port = ports::free()?;
                 meeting.tap = Some(stage.tap(program, folder, &meeting)?);
             }
             stage.meetings.push(meeting);
@@ -279,30 +276,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// A port that nobody uses, below those that the system gives to outgoing connections.
-fn free_port(taken: &[u16]) -> Result<u16, Failure> {
-    let end = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
-        .ok()
-        .and_then(|range| range.split_whitespace().next()?.parse().ok())
-        .unwrap_or(u16::MAX)
-        .clamp(FIRST_PORT + PORTS, 32_768);
-    // Runs at the same time start at different places.
-    let offset = u16::try_from(std::process::id() % u32::from(PORTS)).unwrap_or(0);
-    (FIRST_PORT + offset..end)
-        .chain(FIRST_PORT..FIRST_PORT + offset)
-        .find(|port| !taken.contains(port) && TcpListener::bind(("0.0.0.0", *port)).is_ok())
-        .ok_or_else(|| {
-            Failure::new(
-                format!("no port from {FIRST_PORT} to {end} is free"),
-                "end some of the programs that listen there",
-            )
-        })
-}
-
 /// No case, and no start of a peer, takes nearly that long.
 const CASE_LIMIT: Duration = Duration::from_secs(30);
 const STEADY_LIMIT: Duration = Duration::from_mins(3);
 /// How long after the last case a provider may take to notice that a call was cut short.
 const NOTICE_LIMIT: Duration = Duration::from_secs(1);
-const FIRST_PORT: u16 = 20_000;
-const PORTS: u16 = 8_000;

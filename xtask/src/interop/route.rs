@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// An implementation of Dubbo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Party {
     Go,
     Java,

@@ -1,0 +1,167 @@
+//! The cells of the matrix: a registry, what is registered, and who looks for whom.
+
+use std::fmt;
+
+use crate::interop::route::{Party, Route};
+
+/// A registry that has servers to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Registry {
+    Nacos,
+    Zookeeper,
+    Etcd,
+}
+
+/// What is registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// Each service by its interface.
+    Interface,
+    /// The application, whose metadata says what it serves.
+    Application,
+    Both,
+}
+
+/// Where the metadata of an application is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Metadata {
+    /// The application tells.
+    Local,
+    /// The registry has it.
+    Remote,
+}
+
+/// What happens in a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scenario {
+    /// A provider comes, goes and comes back elsewhere.
+    Life(Level, Metadata),
+    /// The registry goes and comes back.
+    Outage(Level),
+}
+
+/// A scenario in one registry, between two parties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) registry: Registry,
+    pub(super) scenario: Scenario,
+    pub(super) route: Route,
+}
+
+impl Registry {
+    pub(super) const ALL: [Self; 3] = [Self::Nacos, Self::Zookeeper, Self::Etcd];
+
+    /// Whether `party` has a client of it.
+    pub(super) fn is_known_to(self, party: Party) -> bool {
+        (self, party) != (Self::Etcd, Party::Java)
+    }
+}
+
+impl Level {
+    /// The value of `registry-type`.
+    pub(super) fn registry_type(self) -> &'static str {
+        match self {
+            Self::Interface => "interface",
+            Self::Application => "service",
+            Self::Both => "all",
+        }
+    }
+}
+
+impl Scenario {
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for level in [Level::Interface, Level::Application, Level::Both] {
+            for metadata in [Metadata::Local, Metadata::Remote] {
+                all.push(Self::Life(level, metadata));
+            }
+        }
+        all.extend([Level::Interface, Level::Application].map(Self::Outage));
+        all
+    }
+
+    pub(super) fn level(self) -> Level {
+        match self {
+            Self::Life(level, _) | Self::Outage(level) => level,
+        }
+    }
+
+    pub(super) fn metadata(self) -> Metadata {
+        match self {
+            Self::Life(_, metadata) => metadata,
+            Self::Outage(_) => Metadata::Local,
+        }
+    }
+
+    pub(super) fn is_outage(self) -> bool {
+        matches!(self, Self::Outage(_))
+    }
+}
+
+impl Cell {
+    /// Its row in the table.
+    pub(super) fn row(&self) -> String {
+        format!("{} {}", self.registry, self.scenario)
+    }
+
+    /// Its name in names of files.
+    pub(super) fn slug(&self) -> String {
+        format!("{}-{}-{}", self.registry, self.scenario, self.route.slug())
+    }
+}
+
+/// All cells of these routes, by rows.
+pub(super) fn all(routes: &[Route]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for registry in Registry::ALL {
+        for scenario in Scenario::all() {
+            let possible = routes.iter().filter(|route| {
+                registry.is_known_to(route.consumer) && registry.is_known_to(route.provider)
+            });
+            cells.extend(possible.map(|&route| Cell {
+                registry,
+                scenario,
+                route,
+            }));
+        }
+    }
+    cells
+}
+
+impl fmt::Display for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Nacos => "nacos",
+            Self::Zookeeper => "zookeeper",
+            Self::Etcd => "etcd",
+        })
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Interface => "interface",
+            Self::Application => "application",
+            Self::Both => "both",
+        })
+    }
+}
+
+impl fmt::Display for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Local => "local",
+            Self::Remote => "remote",
+        })
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Life(level, metadata) => write!(f, "{level}-{metadata}"),
+            Self::Outage(level) => write!(f, "outage-{level}"),
+        }
+    }
+}

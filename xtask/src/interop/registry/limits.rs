@@ -1,0 +1,44 @@
+//! What others cannot do, whoever is on the other side: found by running them with each other.
+
+use crate::interop::route::Party;
+
+use super::cell::{Cell, Level, Registry, Scenario};
+
+/// Some of the cells: those that have all that is named.
+struct Limit {
+    registry: Option<Registry>,
+    consumer: Option<Party>,
+    provider: Option<Party>,
+    scenario: fn(Scenario) -> bool,
+    reason: &'static str,
+}
+
+/// Why a cell cannot work, if it cannot.
+pub(super) fn reason(cell: &Cell) -> Option<&'static str> {
+    let named = |party: Option<Party>, own: Party| party.is_none_or(|party| party == own);
+    LIMITS
+        .iter()
+        .find(|limit| {
+            limit.registry.is_none_or(|r| r == cell.registry)
+                && named(limit.consumer, cell.route.consumer)
+                && named(limit.provider, cell.route.provider)
+                && (limit.scenario)(cell.scenario)
+        })
+        .map(|limit| limit.reason)
+}
+
+const ANY: Limit = Limit {
+    registry: None,
+    consumer: None,
+    provider: None,
+    scenario: |_| true,
+    reason: "",
+};
+const LIMITS: &[Limit] = &[Limit {
+    registry: Some(Registry::Etcd),
+    consumer: Some(Party::Go),
+    scenario: |scenario| scenario.level() == Level::Interface,
+    reason: "dubbo-go's consumer follows one interface of those that it refers to in etcd, and does not hear of a \
+             provider that comes back",
+    ..ANY
+}];

@@ -1,0 +1,160 @@
+//! Where the peers of a cell meet, and what happens there.
+
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
+
+use crate::{
+    failure::Failure,
+    interop::{build::Program, peer::Peer, ports, route::Party},
+    process,
+};
+
+use super::{
+    cell::{Cell, Scenario},
+    observer::Observer,
+    server::Server,
+};
+
+/// A registry of its own for two parties.
+#[derive(Debug)]
+struct Scene<'a> {
+    cell: Cell,
+    consumer: &'a Program,
+    provider: &'a Program,
+    folder: PathBuf,
+    server: Server,
+}
+
+/// Plays a cell. Gives how long its steps took.
+pub(super) fn play(cell: Cell, consumer: &Program, provider: &Program) -> Result<String, Failure> {
+    let folder = process::target_dir()
+        .join("interop/registry")
+        .join(cell.slug());
+    let scene = Scene {
+        cell,
+        consumer,
+        provider,
+        server: Server::start(cell.registry, &folder)?,
+        folder,
+    };
+    match cell.scenario {
+        Scenario::Life(..) => scene.life(),
+        Scenario::Outage(_) => scene.outage(),
+    }
+}
+
+impl Scene<'_> {
+    /// A provider comes, goes, and comes back elsewhere.
+    fn life(&self) -> Result<String, Failure> {
+        let first = self.provider("one")?;
+        let mut observer = self.consumer("consumer")?;
+        let found = observer.await_answers("one", FOUND_LIMIT)?;
+        self.stop(first)?;
+        let gone = observer.await_nobody(GONE_LIMIT)?;
+        let second = self.provider("two")?;
+        let back = observer.await_answers("two", FOUND_LIMIT)?;
+        observer.finish()?;
+        self.stop(second)?;
+        let mut story = String::new();
+        for (step, time) in [("found", found), ("gone", gone), ("back", back)] {
+            let _ = write!(story, "{step} {:.1} s, ", time.as_secs_f32());
+        }
+        Ok(story.trim_end_matches(", ").to_owned())
+    }
+
+    /// The registry is killed and comes back, while the provider is called; afterwards it still has the provider.
+    fn outage(&self) -> Result<String, Failure> {
+        let provider = self.provider("one")?;
+        let mut observer = self.consumer("consumer")?;
+        observer.await_answers("one", FOUND_LIMIT)?;
+        observer.listen(BEFORE_OUTAGE)?;
+        self.server.crash()?;
+        observer.listen(OUTAGE)?;
+        self.server.come_back()?;
+        observer.listen(AFTER_OUTAGE)?;
+        let mut newcomer = self.consumer("newcomer")?;
+        let found = newcomer.await_answers("one", FOUND_LIMIT)?;
+        newcomer.listen(BEFORE_OUTAGE)?;
+        let newcomer = newcomer.finish()?;
+        let totals = observer.finish()?;
+        self.stop(provider)?;
+        for (who, totals) in [("the consumer", &totals), ("a new consumer", &newcomer)] {
+            if totals.failed > 0 {
+                return Err(Failure::new(
+                    format!(
+                        "{} of {} calls of {who} failed",
+                        totals.failed, totals.calls
+                    ),
+                    format!("see the logs in {}", self.folder.display()),
+                ));
+            }
+        }
+        Ok(format!(
+            "{} calls, found anew {:.1} s",
+            totals.calls,
+            found.as_secs_f32()
+        ))
+    }
+
+    fn provider(&self, name: &str) -> Result<Peer, Failure> {
+        let mut args = self.meeting("provider");
+        args.push(format!("--name={name}"));
+        for protocol in ["tri", "dubbo"] {
+            args.push(format!("--{protocol}={}", ports::free()?));
+        }
+        if self.cell.route.provider == Party::Go {
+            // Left to itself it may take a port that another program is about to take.
+            args.push(format!("--metadata-port={}", ports::free()?));
+        }
+        args.push("--until-stdin-ends".to_owned());
+        let peer = Peer::start(self.provider, &args, self.log(&format!("provider-{name}")))?;
+        peer.await_notice(READY_LIMIT, |notice| notice.event == "ready")?;
+        Ok(peer)
+    }
+
+    fn consumer(&self, name: &str) -> Result<Observer, Failure> {
+        let peer = Peer::start(self.consumer, &self.meeting("consumer"), self.log(name))?;
+        Ok(Observer::new(peer))
+    }
+
+    /// The flags that tell a peer where it meets others.
+    fn meeting(&self, role: &str) -> Vec<String> {
+        let scenario = self.cell.scenario;
+        vec![
+            format!("--registry={}", self.cell.registry),
+            format!("--registry-address={}", self.server.address()),
+            format!("--registry-type={}", scenario.level().registry_type()),
+            format!("--metadata-type={}", scenario.metadata()),
+            format!("--application={}-{role}", self.cell.slug()),
+        ]
+    }
+
+    /// Stops a provider as an operator would.
+    fn stop(&self, provider: Peer) -> Result<(), Failure> {
+        provider.terminate()?;
+        let failure = provider.failure("did not end well when it was told to stop");
+        // A Java program that a signal ended says so, however well it ended.
+        let well = match self.cell.route.provider {
+            Party::Java => [Some(0), Some(143)],
+            Party::Go | Party::Rust => [Some(0); 2],
+        };
+        if well.contains(&provider.finish(STOP_LIMIT)?.code()) {
+            Ok(())
+        } else {
+            Err(failure)
+        }
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.log"))
+    }
+}
+
+/// The limits are for machines that are busy with other cells; a cell that works takes a tenth of them.
+const READY_LIMIT: Duration = Duration::from_mins(1);
+const FOUND_LIMIT: Duration = Duration::from_mins(1);
+const GONE_LIMIT: Duration = Duration::from_mins(1);
+const STOP_LIMIT: Duration = Duration::from_mins(1);
+const BEFORE_OUTAGE: Duration = Duration::from_secs(3);
+const OUTAGE: Duration = Duration::from_mins(1);
+/// Longer than it takes a registry to forget who has not come back.
+const AFTER_OUTAGE: Duration = Duration::from_secs(45);
