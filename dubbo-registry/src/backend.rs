@@ -118,6 +118,12 @@ pub(crate) struct TextKey {
     pub(crate) name: Arc<str>,
 }
 
+impl fmt::Display for TextKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}", self.name, self.group)
+    }
+}
+
 /// A text as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {

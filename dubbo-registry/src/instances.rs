@@ -1,6 +1,6 @@
 //! Application-level discovery on any backend.
 
-use std::sync::Arc;
+use std::{fmt, mem, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{
@@ -9,28 +9,66 @@ use dubbo_core::{
     subscription::Subscription,
     url::{Url, UrlError},
 };
+use tokio::sync::watch;
 
 use crate::{
-    backend::Backend, interface::unfinished, layout::InstanceLayout, reconcile::Reconciler,
+    backend::{Backend, Entry, Place},
+    errors, keys,
+    layout::InstanceLayout,
+    reconcile::{FollowedPlace, Handle, Merge, News, Reconciler, Seen},
 };
 
+/// A [`ServiceDiscovery`] that writes and reads `L` on `B`.
 pub(crate) struct Instances<B: Backend, L> {
     url: Url,
-    _reconciler: Arc<Reconciler<B>>,
-    _layout: L,
+    handle: Handle<B>,
+    layout: Arc<L>,
+    /// Whether the last instances stay when the registry lists none any more.
+    keeps_last: bool,
 }
 
 impl<B: Backend, L: InstanceLayout<B::Value>> Instances<B, L> {
+    /// The discovery of `url` on the client of `reconciler`.
+    ///
+    /// # Errors
+    ///
+    /// A parameter of `url` cannot be read.
     pub(crate) fn new(
         url: Url,
         reconciler: Arc<Reconciler<B>>,
         layout: L,
     ) -> Result<Self, UrlError> {
         Ok(Self {
+            keeps_last: url.get(&keys::EMPTY_PROTECTION)?,
             url,
-            _reconciler: reconciler,
-            _layout: layout,
+            handle: Handle::new(reconciler),
+            layout: Arc::new(layout),
         })
+    }
+
+    /// Where `instance` stands and how, for `operation` on it.
+    fn write(
+        &self,
+        operation: &str,
+        instance: &ServiceInstance,
+    ) -> Result<(Place, Entry<B::Value>), RegistryError> {
+        let operation = || name(operation, instance);
+        self.handle.open(operation)?;
+        let place = self.layout.place(&instance.application);
+        let place = place.map_err(|error| errors::during(operation(), error))?;
+        let entry = self.layout.write(instance);
+        Ok((
+            place,
+            entry.map_err(|error| errors::during(operation(), error))?,
+        ))
+    }
+
+    /// Where instances of `application` stand, for `operation` on them.
+    fn place(&self, operation: &str, application: &str) -> Result<Place, RegistryError> {
+        let operation = || format!("{operation} {application}");
+        self.handle.open(operation)?;
+        let place = self.layout.place(application);
+        place.map_err(|error| errors::during(operation(), error))
     }
 }
 
@@ -40,32 +78,131 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         &self.url
     }
 
-    async fn register(&self, _instance: &ServiceInstance) -> Result<(), RegistryError> {
-        Err(unfinished())
+    async fn register(&self, instance: &ServiceInstance) -> Result<(), RegistryError> {
+        let (place, entry) = self.write("register", instance)?;
+        let wish = self.handle.show(&place, entry);
+        errors::fulfilled(&self.handle, || name("register", instance), wish).await
     }
 
     async fn update(
         &self,
-        _old: &ServiceInstance,
-        _new: &ServiceInstance,
+        old: &ServiceInstance,
+        new: &ServiceInstance,
     ) -> Result<(), RegistryError> {
-        Err(unfinished())
+        let (was_at, was) = self.write("update", old)?;
+        let (place, entry) = self.write("update", new)?;
+        let moved = (&was_at, &was.id) != (&place, &entry.id);
+        let wish = self.handle.show(&place, entry);
+        errors::fulfilled(&self.handle, || name("update", new), wish).await?;
+        // The new one is there before the old one goes.
+        if moved && let Some(gone) = self.handle.hide(&was_at, &was.id) {
+            errors::gone(&self.handle, || name("update", old), gone).await?;
+        }
+        Ok(())
     }
 
-    async fn unregister(&self, _instance: &ServiceInstance) -> Result<(), RegistryError> {
-        Err(unfinished())
+    async fn unregister(&self, instance: &ServiceInstance) -> Result<(), RegistryError> {
+        let (place, entry) = self.write("unregister", instance)?;
+        match self.handle.hide(&place, &entry.id) {
+            Some(gone) => errors::gone(&self.handle, || name("unregister", instance), gone).await,
+            None => Ok(()),
+        }
     }
 
-    async fn snapshot(&self, _application: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
-        Err(unfinished())
+    async fn snapshot(&self, application: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
+        let place = self.place("read the instances of", application)?;
+        let entries = self.handle.reconciler().read(&place).await;
+        let entries = entries.map_err(|error| {
+            errors::during(format!("read the instances of {application}"), error)
+        })?;
+        let instances = entries
+            .iter()
+            .filter_map(|e| self.layout.read(application, e));
+        Ok(instances.collect())
     }
 
     async fn watch(
         &self,
-        _application: &str,
+        application: &str,
     ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
-        Err(unfinished())
+        let place = self.place("follow the instances of", application)?;
+        let followed = self.handle.reconciler().follow(&place);
+        let list = List {
+            seen: followed.seen(),
+            _followed: followed,
+            layout: Arc::clone(&self.layout),
+            application: application.to_owned(),
+            address: self.handle.address().to_owned(),
+            protected: self.keeps_last.then(Arc::default),
+        };
+        Ok(self.handle.view(list).await)
     }
 
-    async fn close(&self) {}
+    async fn close(&self) {
+        self.handle.close().await;
+    }
+}
+
+impl<B: Backend, L> fmt::Debug for Instances<B, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instances")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The instances of one application, as they are followed.
+struct List<V, L> {
+    _followed: FollowedPlace<V>,
+    seen: watch::Receiver<Seen<Arc<[Entry<V>]>>>,
+    layout: Arc<L>,
+    application: String,
+    address: String,
+    /// With empty protection, those that stay when there are none any more.
+    protected: Option<Arc<[ServiceInstance]>>,
+}
+
+#[async_trait]
+impl<V, L> Merge for List<V, L>
+where
+    V: Clone + PartialEq + fmt::Debug + Send + Sync + 'static,
+    L: InstanceLayout<V>,
+{
+    type State = Arc<[ServiceInstance]>;
+
+    fn now(&mut self) -> Option<News<Self::State>> {
+        let seen = self.seen.borrow_and_update();
+        if let Some(error) = &seen.error {
+            return Some(Err(Arc::clone(error)));
+        }
+        let entries = seen.last.as_ref()?.iter();
+        let read = entries.filter_map(|entry| self.layout.read(&self.application, entry));
+        let mut instances: Self::State = read.collect();
+        drop(seen);
+        if let Some(last) = &mut self.protected {
+            if instances.is_empty() && !last.is_empty() {
+                tracing::warn!(
+                    application = self.application,
+                    instances = last.len(),
+                    "the registry lists no instance any more; the last ones stay because of enable-empty-protection"
+                );
+                instances = mem::take(last);
+            }
+            last.clone_from(&instances);
+        }
+        Some(Ok(instances))
+    }
+
+    fn unheard(&self) -> RegistryError {
+        let operation = format!("follow the instances of {}", self.application);
+        RegistryError::new(operation, &self.address, "no answer yet")
+    }
+
+    async fn changed(&mut self) -> bool {
+        self.seen.changed().await.is_ok()
+    }
+}
+
+fn name(operation: &str, instance: &ServiceInstance) -> String {
+    format!("{operation} {} of {}", instance.id(), instance.application)
 }

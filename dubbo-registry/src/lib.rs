@@ -6,8 +6,10 @@
 mod backend;
 mod center;
 mod clients;
+mod errors;
 mod instances;
 mod interface;
+mod keys;
 mod layout;
 pub mod matching;
 pub mod memory;

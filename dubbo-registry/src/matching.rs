@@ -6,7 +6,7 @@
 use dubbo_core::{service::lists, url::Url};
 
 /// What a registered URL is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// An override rule.
     Configurators,
@@ -62,9 +62,13 @@ pub struct UnknownCategory(String);
 /// Whether `consumer` is to see `registered`: it [wants](dubbo_core::service::ServiceKey::wants) the interface, group and
 /// version, and `registered` is not switched off. [`Category::is_wanted_by`] is another question.
 pub fn matches(consumer: &Url, registered: &Url) -> bool {
-    let enabled = non_empty(registered, "enabled").is_none_or(|enabled| enabled == "true")
-        || consumer.param("enabled") == Some(ANY);
-    enabled && consumer.service_key().wants(&registered.service_key())
+    is_enabled(consumer, registered) && consumer.service_key().wants(&registered.service_key())
+}
+
+/// The half of [`matches`] that is about being switched off.
+pub(crate) fn is_enabled(consumer: &Url, registered: &Url) -> bool {
+    non_empty(registered, "enabled").is_none_or(|enabled| enabled == "true")
+        || consumer.param("enabled") == Some(ANY)
 }
 
 fn non_empty<'a>(url: &'a Url, key: &str) -> Option<&'a str> {

@@ -1,6 +1,6 @@
 //! The metadata report on any store of texts.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{fmt, sync::Arc, time::SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,21 +11,47 @@ use dubbo_core::{
     url::Url,
 };
 
-use crate::{backend::TextStore, interface::unfinished, layout::TextLayout};
+use crate::{
+    backend::{Text, TextKey, TextStore},
+    errors,
+    layout::TextLayout,
+    reconcile::Texts,
+};
 
-pub(crate) struct Report<S, L> {
+/// A [`MetadataReport`] that writes and reads `L` in `S`.
+pub(crate) struct Report<S: TextStore, L> {
     url: Url,
-    _store: Arc<S>,
-    _layout: L,
+    texts: Texts<S>,
+    layout: L,
 }
 
 impl<S: TextStore, L: TextLayout> Report<S, L> {
+    /// The report of `url` in `store`.
     pub(crate) fn new(url: Url, store: Arc<S>, layout: L) -> Self {
         Self {
             url,
-            _store: store,
-            _layout: layout,
+            texts: Texts::new(store),
+            layout,
         }
+    }
+
+    /// `bytes` as the text that stores keep.
+    fn text<'a>(&self, operation: &str, bytes: &'a Bytes) -> Result<&'a str, RegistryError> {
+        std::str::from_utf8(bytes).map_err(|error| {
+            RegistryError::new(operation, self.texts.address(), "it is not UTF-8")
+                .refused()
+                .with_source(error)
+        })
+    }
+
+    async fn read(
+        &self,
+        operation: String,
+        keys: &[TextKey],
+    ) -> Result<Option<Bytes>, RegistryError> {
+        let text = self.texts.first(keys).await;
+        let text = text.map_err(|error| errors::during(operation, error))?;
+        Ok(text.map(|text| Bytes::copy_from_slice(text.content.as_bytes())))
     }
 }
 
@@ -35,61 +61,126 @@ impl<S: TextStore, L: TextLayout> MetadataReport for Report<S, L> {
         &self.url
     }
 
-    async fn app(
-        &self,
-        _application: &str,
-        _revision: &str,
-    ) -> Result<Option<Bytes>, RegistryError> {
-        Err(unfinished())
+    async fn app(&self, application: &str, revision: &str) -> Result<Option<Bytes>, RegistryError> {
+        let operation = format!("read the metadata of {application} at {revision}");
+        self.read(operation, &self.layout.app(application, revision))
+            .await
     }
 
     async fn publish_app(
         &self,
-        _application: &str,
-        _revision: &str,
-        _metadata: Bytes,
+        application: &str,
+        revision: &str,
+        metadata: Bytes,
     ) -> Result<(), RegistryError> {
-        Err(unfinished())
+        let operation = format!("publish the metadata of {application} at {revision}");
+        let text = self.text(&operation, &metadata)?;
+        let keys = self.layout.app(application, revision);
+        let put = self.texts.put(&keys, text).await;
+        put.map_err(|error| errors::during(operation, error))
     }
 
-    async fn remove_app(&self, _application: &str, _revision: &str) -> Result<(), RegistryError> {
-        Err(unfinished())
+    async fn remove_app(&self, application: &str, revision: &str) -> Result<(), RegistryError> {
+        let keys = self.layout.app(application, revision);
+        self.texts.remove(&keys).await.map_err(|error| {
+            let operation = format!("remove the metadata of {application} at {revision}");
+            errors::during(operation, error)
+        })
     }
 
     async fn list_app(
         &self,
-        _application: &str,
+        application: &str,
     ) -> Result<Vec<(String, Option<SystemTime>)>, RegistryError> {
-        Err(unfinished())
+        let operation = || format!("list the revisions of {application}");
+        let Some(group) = self.layout.revisions(application) else {
+            let reason = "this kind of server cannot list them";
+            return Err(RegistryError::new(operation(), self.texts.address(), reason).refused());
+        };
+        let names = self.texts.names(&group).await;
+        let names = names.map_err(|error| errors::during(operation(), error))?;
+        Ok(names.iter().map(|name| (name.to_string(), None)).collect())
     }
 
-    async fn mapping(&self, _interface: &str) -> Result<(Mapping, Ticket), RegistryError> {
-        Err(unfinished())
+    async fn mapping(&self, interface: &str) -> Result<(Mapping, Ticket), RegistryError> {
+        let mut all = Mapping::default();
+        let mut ticket = Ticket::default();
+        for (index, key) in self.layout.mapping(interface).iter().enumerate() {
+            let text = self.texts.get(key).await.map_err(|error| {
+                errors::during(format!("read the mapping of {interface}"), error)
+            })?;
+            if let Some(text) = text {
+                add(&mut all, &text);
+                if index == 0 {
+                    ticket = text.ticket;
+                }
+            }
+        }
+        Ok((all, ticket))
     }
 
     async fn cas_mapping(
         &self,
-        _interface: &str,
-        _mapping: &Mapping,
-        _ticket: Ticket,
+        interface: &str,
+        mapping: &Mapping,
+        ticket: Ticket,
     ) -> Result<CasOutcome, RegistryError> {
-        Err(unfinished())
+        let operation = format!("write the mapping of {interface}");
+        let keys = self.layout.mapping(interface);
+        let Some(key) = keys.first() else {
+            let reason = "there is no place for it on this kind of server";
+            return Err(RegistryError::new(operation, self.texts.address(), reason).refused());
+        };
+        let text = mapping.to_string();
+        let outcome = self.texts.compare_and_put(key, &text, &ticket).await;
+        outcome.map_err(|error| errors::during(operation, error))
     }
 
     async fn watch_mapping(
         &self,
-        _interface: &str,
+        interface: &str,
     ) -> Result<Subscription<Arc<Mapping>>, RegistryError> {
-        Err(unfinished())
+        let operation = format!("follow the mapping of {interface}");
+        let keys = self.layout.mapping(interface);
+        self.texts.subscribe(&keys, operation, union).await
     }
 
-    async fn store_definition(&self, _id: &str, _definition: Bytes) -> Result<(), RegistryError> {
-        Err(unfinished())
+    async fn store_definition(&self, id: &str, definition: Bytes) -> Result<(), RegistryError> {
+        let operation = format!("store the definition {id}");
+        let text = self.text(&operation, &definition)?;
+        let put = self.texts.put(&[self.layout.definition(id)], text).await;
+        put.map_err(|error| errors::during(operation, error))
     }
 
-    async fn definition(&self, _id: &str) -> Result<Option<Bytes>, RegistryError> {
-        Err(unfinished())
+    async fn definition(&self, id: &str) -> Result<Option<Bytes>, RegistryError> {
+        let operation = format!("read the definition {id}");
+        self.read(operation, &[self.layout.definition(id)]).await
     }
 
-    async fn close(&self) {}
+    async fn close(&self) {
+        self.texts.close().await;
+    }
+}
+
+impl<S: TextStore, L> fmt::Debug for Report<S, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A mapping that stands under several keys.
+fn union(texts: &[Option<Text>]) -> Arc<Mapping> {
+    let mut all = Mapping::default();
+    for text in texts.iter().flatten() {
+        add(&mut all, text);
+    }
+    Arc::new(all)
+}
+
+fn add(all: &mut Mapping, text: &Text) {
+    for application in Mapping::parse(&text.content).applications() {
+        all.add(application);
+    }
 }

@@ -1,0 +1,160 @@
+//! Interface-level registration on any backend.
+
+mod merge;
+mod snapshot;
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use dubbo_core::{
+    registry::{Registry, RegistryError, RegistrySnapshot},
+    subscription::Subscription,
+    url::{Url, UrlError},
+};
+
+use self::merge::Listing;
+use crate::{
+    backend::{Backend, Place},
+    errors, keys,
+    layout::InterfaceLayout,
+    matching::Category,
+    reconcile::{Handle, Reconciler},
+};
+
+/// A [`Registry`] that writes and reads `L` on `B`.
+pub(crate) struct InterfaceRegistry<B: Backend, L> {
+    url: Url,
+    handle: Handle<B>,
+    layout: Arc<L>,
+    /// Whether the last providers stay when the registry lists none any more.
+    keeps_last: bool,
+}
+
+impl<B: Backend, L: InterfaceLayout<B::Value>> InterfaceRegistry<B, L> {
+    /// The registry of `url` on the client of `reconciler`.
+    ///
+    /// # Errors
+    ///
+    /// A parameter of `url` cannot be read.
+    pub(crate) fn new(
+        url: Url,
+        reconciler: Arc<Reconciler<B>>,
+        layout: L,
+    ) -> Result<Self, UrlError> {
+        Ok(Self {
+            keeps_last: url.get(&keys::EMPTY_PROTECTION)?,
+            url,
+            handle: Handle::new(reconciler),
+            layout: Arc::new(layout),
+        })
+    }
+
+    /// Whether `operation` on `url` makes sense at all.
+    fn check(&self, operation: &str, url: &Url) -> Result<(), RegistryError> {
+        self.handle.open(|| format!("{operation} {url:?}"))?;
+        let refuse = |reason: &str| {
+            let operation = format!("{operation} {url:?}");
+            Err(RegistryError::new(operation, self.handle.address(), reason).refused())
+        };
+        if url.service_key().interface().is_empty() {
+            return refuse("it names no interface");
+        }
+        Ok(())
+    }
+
+    /// Where `url` stands and how, for `operation` on it.
+    fn write(
+        &self,
+        operation: &str,
+        url: &Url,
+    ) -> Result<Vec<(Place, crate::backend::Entry<B::Value>)>, RegistryError> {
+        self.check(operation, url)?;
+        let refuse = |reason: String| {
+            let operation = format!("{operation} {url:?}");
+            RegistryError::new(operation, self.handle.address(), reason).refused()
+        };
+        if let Some((key, _)) = url
+            .params()
+            .find(|(k, v)| k.contains(';') || v.contains(';'))
+        {
+            return Err(refuse(format!(
+                "its parameter `{key}` has a `;` in it, at which other frameworks end a parameter; leave it out"
+            )));
+        }
+        let category = Category::of(url).map_err(|error| refuse(error.to_string()))?;
+        self.layout
+            .write(url, category)
+            .map_err(|error| errors::during(format!("{operation} {url:?}"), error))
+    }
+}
+
+#[async_trait]
+impl<B: Backend, L: InterfaceLayout<B::Value>> Registry for InterfaceRegistry<B, L> {
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    async fn register(&self, url: &Url) -> Result<(), RegistryError> {
+        let written = self.write("register", url)?;
+        // All wishes are made before any is waited for: a dropped future leaves them all.
+        let waiting: Vec<_> = written
+            .iter()
+            .map(|(place, entry)| self.handle.show(place, entry.clone()))
+            .collect();
+        let operation = || format!("register {url:?}");
+        for waiting in waiting {
+            if let Err(error) = errors::fulfilled(&self.handle, operation, waiting).await {
+                // Not in one spelling and missing in the other.
+                for (place, entry) in &written {
+                    self.handle.hide(place, &entry.id);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    async fn unregister(&self, url: &Url) -> Result<(), RegistryError> {
+        let written = self.write("unregister", url)?;
+        let gone: Vec<_> = written
+            .iter()
+            .filter_map(|(place, entry)| self.handle.hide(place, &entry.id))
+            .collect();
+        for gone in gone {
+            errors::gone(&self.handle, || format!("unregister {url:?}"), gone).await?;
+        }
+        Ok(())
+    }
+
+    async fn lookup(&self, consumer: &Url) -> Result<RegistrySnapshot, RegistryError> {
+        self.check("look up", consumer)?;
+        let reading = merge::read_once(self.handle.reconciler(), &*self.layout, consumer).await;
+        reading.map_err(|error| errors::during(format!("look up {consumer:?}"), error))
+    }
+
+    async fn subscribe(
+        &self,
+        consumer: &Url,
+    ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
+        self.check("subscribe to", consumer)?;
+        let listing = Listing::new(
+            Arc::clone(self.handle.reconciler()),
+            Arc::clone(&self.layout),
+            consumer.clone(),
+            self.keeps_last,
+        );
+        Ok(self.handle.view(listing).await)
+    }
+
+    async fn close(&self) {
+        self.handle.close().await;
+    }
+}
+
+impl<B: Backend, L> fmt::Debug for InterfaceRegistry<B, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InterfaceRegistry")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! Following one thing on a server: hints lead to reads, and a full read is the truth.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dubbo_core::{
+    backoff::{Backoff, BackoffPolicy},
+    registry::RegistryError,
+};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
+
+use super::request::{self, Up};
+use crate::backend::{Client, Guard, Hint, Session};
+
+/// Something on a server that can be read and watched.
+#[async_trait]
+pub(crate) trait Source: Send + Sync + 'static {
+    /// What is read.
+    type State: PartialEq + Send + Sync + 'static;
+    /// Whose it is.
+    type Client: Client;
+
+    fn client(&self) -> &Self::Client;
+
+    /// What messages call it.
+    fn name(&self) -> String;
+
+    /// Whether there is nothing, which is not believed at once.
+    fn is_empty(state: &Self::State) -> bool;
+
+    /// Waits until reading makes sense in a new session.
+    async fn ready(&self, session: u64);
+
+    async fn watch(&self, hint: Hint) -> Result<Guard, RegistryError>;
+
+    async fn read(&self) -> Result<Self::State, RegistryError>;
+}
+
+/// What is known of something that is followed.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen<T> {
+    /// What was read last. It stays when reading fails.
+    pub(crate) last: Option<T>,
+    /// Why nobody knows how it is now.
+    pub(crate) error: Option<Arc<RegistryError>>,
+}
+
+impl<T> Seen<T> {
+    /// Whether there is anything to tell yet.
+    pub(crate) fn is_known(&self) -> bool {
+        self.last.is_some() || self.error.is_some()
+    }
+}
+
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Self {
+            last: None,
+            error: None,
+        }
+    }
+}
+
+/// Follows `source` until the client is gone or nobody lets it run any more.
+pub(super) async fn follow<S: Source>(source: S, seen: watch::Sender<Seen<S::State>>) {
+    let sessions = source.client().session();
+    let hints = Arc::new(Notify::new());
+    let mut follower = Follower {
+        poll: request::poll(source.client().timing()),
+        backoff: Backoff::new(BackoffPolicy::default()),
+        up: None,
+        since: Instant::now(),
+        guard: None,
+        empty_since: None,
+        source,
+        sessions,
+        hints,
+        seen,
+    };
+    follower.run().await;
+}
+
+struct Follower<S: Source> {
+    source: S,
+    sessions: watch::Receiver<Session>,
+    hints: Arc<Notify>,
+    seen: watch::Sender<Seen<S::State>>,
+    poll: Backoff,
+    backoff: Backoff,
+    up: Option<Up>,
+    /// When `up` began.
+    since: Instant,
+    /// The watch, and the session it was armed in.
+    guard: Option<(u64, Guard)>,
+    /// When an empty state was read that is not believed yet.
+    empty_since: Option<Instant>,
+}
+
+impl<S: Source> Follower<S> {
+    async fn run(&mut self) {
+        while let Some(up) = request::up(&mut self.sessions, |state| {
+            if let Session::Down(Some(error)) = state {
+                fail(&self.seen, error);
+            }
+        })
+        .await
+        {
+            if self.up != Some(up) {
+                self.up = Some(up);
+                self.since = Instant::now();
+                self.empty_since = None;
+            }
+            match self.look(up).await {
+                Ok(wait) => {
+                    self.backoff.reset();
+                    self.rest(wait).await;
+                }
+                Err(error) => {
+                    tracing::debug!(%error, what = self.source.name(), "cannot be followed now");
+                    self.empty_since = None;
+                    fail(&self.seen, &Arc::new(error));
+                    self.recover().await;
+                }
+            }
+        }
+    }
+
+    /// Reads once, and arms the watch before if it has to be; how long what was seen is good for.
+    async fn look(&mut self, up: Up) -> Result<Duration, RegistryError> {
+        if self.guard.as_ref().map(|(session, _)| *session) != Some(up.session) {
+            self.guard = None;
+            self.source.ready(up.session).await;
+            let armed = self.source.watch(Hint(Arc::clone(&self.hints)));
+            let what = || format!("watch {}", self.source.name());
+            let guard = request::within(self.source.client(), what, armed).await?;
+            self.guard = Some((up.session, guard));
+        }
+        let what = || format!("read {}", self.source.name());
+        let state = request::within(self.source.client(), what, self.source.read()).await?;
+        if Up::now(&self.sessions) != Some(up) {
+            // It may be of a session in which not everybody has come back: to be read again.
+            return Ok(Duration::ZERO);
+        }
+        Ok(self.take(state))
+    }
+
+    /// Shows what was read, unless it is empty and there may be another reason than that nobody is left.
+    fn take(&mut self, state: S::State) -> Duration {
+        let had = |seen: &Seen<S::State>| seen.last.as_ref().is_some_and(|l| !S::is_empty(l));
+        if S::is_empty(&state) && had(&self.seen.borrow()) {
+            let now = Instant::now();
+            let first = *self.empty_since.get_or_insert(now);
+            let timing = self.source.client().timing();
+            let believed = (self.since + timing.settle).max(first + timing.confirm_empty);
+            if now < believed {
+                return believed - now;
+            }
+        }
+        self.empty_since = None;
+        self.seen.send_if_modified(|seen| {
+            let is_news = seen.error.take().is_some() || seen.last.as_ref() != Some(&state);
+            seen.last = Some(state);
+            is_news
+        });
+        self.poll.next_wait()
+    }
+
+    /// Waits for a reason to look again.
+    async fn rest(&mut self, wait: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.hints.notified() => {}
+            _ = self.sessions.changed() => {}
+        }
+    }
+
+    /// Waits after a failure. A hint is no reason to ask sooner: a server in trouble may give many.
+    async fn recover(&mut self) {
+        tokio::select! {
+            () = tokio::time::sleep(self.backoff.next_wait()) => {}
+            _ = self.sessions.changed() => {}
+        }
+    }
+}
+
+/// Shows a failure, once for each text.
+fn fail<T>(seen: &watch::Sender<Seen<T>>, error: &Arc<RegistryError>) {
+    seen.send_if_modified(|seen| {
+        let text = error.to_string();
+        let is_news = seen.error.as_ref().is_none_or(|e| e.to_string() != text);
+        seen.error = Some(Arc::clone(error));
+        is_news
+    });
+}

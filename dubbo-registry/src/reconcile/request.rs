@@ -1,0 +1,86 @@
+//! One request to a server: when it can be made, and how long it may take.
+
+use dubbo_core::{
+    backoff::{Backoff, BackoffPolicy},
+    registry::RegistryError,
+};
+use tokio::sync::watch;
+
+use crate::backend::{Client, Session, Timing};
+
+/// Makes one request within the time limit of the client.
+pub(crate) async fn within<C: Client + ?Sized, T>(
+    client: &C,
+    operation: impl FnOnce() -> String,
+    request: impl Future<Output = Result<T, RegistryError>>,
+) -> Result<T, RegistryError> {
+    let limit = client.timing().limit;
+    let answer = tokio::time::timeout(limit, request).await;
+    answer.unwrap_or_else(|_| {
+        let reason = format!("no answer within {limit:?}");
+        Err(RegistryError::new(operation(), client.address(), reason))
+    })
+}
+
+/// A session and a connection of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Up {
+    pub(crate) session: u64,
+    pub(crate) connection: u64,
+}
+
+impl Up {
+    /// What `sessions` says now.
+    pub(crate) fn now(sessions: &watch::Receiver<Session>) -> Option<Self> {
+        match *sessions.borrow() {
+            Session::Up {
+                session,
+                connection,
+            } => Some(Self {
+                session,
+                connection,
+            }),
+            Session::Down(_) => None,
+        }
+    }
+}
+
+/// Waits until the session is up, and tells `down` of each failure until then; `None` once the client is gone.
+pub(crate) async fn up(
+    sessions: &mut watch::Receiver<Session>,
+    mut down: impl FnMut(&Session),
+) -> Option<Up> {
+    loop {
+        let state = sessions.borrow_and_update().clone();
+        if let Some(up) = Up::now(sessions) {
+            return Some(up);
+        }
+        down(&state);
+        sessions.changed().await.ok()?;
+    }
+}
+
+/// Waiting times between one unasked look and the next, apart from each other so that not all clients come at once.
+pub(crate) fn poll(timing: Timing) -> Backoff {
+    Backoff::new(BackoffPolicy {
+        initial: timing.poll,
+        max: timing.poll,
+        multiplier: 1.0,
+        jitter: 0.2,
+    })
+}
+
+/// Waits until the server is reached, or its client says that it cannot be.
+pub(crate) async fn reached<C: Client + ?Sized>(client: &C) -> Result<(), RegistryError> {
+    let mut sessions = client.session();
+    loop {
+        match &*sessions.borrow_and_update() {
+            Session::Up { .. } => return Ok(()),
+            Session::Down(Some(error)) => return Err(super::copy(error)),
+            Session::Down(None) => {}
+        }
+        if sessions.changed().await.is_err() {
+            return Err(super::closed("ask", client.address()));
+        }
+    }
+}
