@@ -7,13 +7,18 @@ use crate::{failure::Failure, process};
 use super::{
     about::about,
     cases::{self, Case, Family, Verdict},
+    registry::{self, Registry, Scenario, routes},
     route::{Party, Protocol, Route},
-    survey::Survey,
+    survey::{self, Survey},
 };
 
 /// Writes the page.
 pub(super) fn write() -> Result<(), Failure> {
-    let page = page(&cases::all(), &Survey::read()?);
+    let page = page(
+        &cases::all(),
+        &Survey::read(survey::CASES)?,
+        &Survey::read(survey::REGISTRIES)?,
+    );
     fs::write(process::root().join(FILE), page).map_err(|e| {
         Failure::new(
             format!("{FILE} cannot be written: {e}"),
@@ -24,7 +29,7 @@ pub(super) fn write() -> Result<(), Failure> {
     Ok(())
 }
 
-fn page(cases: &[Case], survey: &Survey) -> String {
+fn page(cases: &[Case], survey: &Survey, registries: &Survey) -> String {
     let mut page = INTRODUCTION.to_owned();
     for peer in [Party::Go, Party::Java] {
         let _ = writeln!(
@@ -46,7 +51,49 @@ fn page(cases: &[Case], survey: &Survey) -> String {
         };
         let _ = write!(page, "\n## {title}\n\n{}", section.render());
     }
+    let _ = write!(
+        page,
+        "\n## In registries\n\n{REGISTRIES}\n{}",
+        meetings(registries)
+    );
     page
+}
+
+/// The cells of the matrix of registries.
+fn meetings(survey: &Survey) -> String {
+    let mut notes = Notes::default();
+    let routes: Vec<_> = [routes(false), routes(true)].concat();
+    let mut text = String::from("| Registry | Case |");
+    for route in &routes {
+        let _ = write!(text, " {route} |");
+    }
+    text.push_str("\n|---|---|");
+    text.push_str(&":-:|".repeat(routes.len()));
+    text.push('\n');
+    for registry in Registry::ALL {
+        for scenario in Scenario::all() {
+            let _ = write!(text, "| {registry} | `{scenario}` |");
+            for &route in &routes {
+                let cell = registry::Cell {
+                    registry,
+                    scenario,
+                    route,
+                };
+                let word = if !cell.is_possible() {
+                    "–".to_owned()
+                } else if !route.is_ours() {
+                    seen(survey.get(&cell.row(), route)).to_owned()
+                } else if let Some(reason) = registry::reason(&cell) {
+                    format!("–{}", notes.mark(reason))
+                } else {
+                    "✓".to_owned()
+                };
+                let _ = write!(text, " {word} |");
+            }
+            text.push('\n');
+        }
+    }
+    text + &notes.render()
 }
 
 /// How many cells of the tables a run with `peer` checks.
@@ -108,17 +155,11 @@ impl Section<'_> {
 
     fn cells(&self, case: &Case, notes: &mut Notes) -> Vec<String> {
         let label = self.protocol.label(&case.name);
-        let mut others = 0;
         ROUTES
             .into_iter()
             .map(|route| {
                 if !route.is_ours() {
-                    others += 1;
-                    return match self.survey.get(&label, others - 1) {
-                        Some(true) => "✓".to_owned(),
-                        Some(false) => "✗".to_owned(),
-                        None => "–".to_owned(),
-                    };
+                    return seen(self.survey.get(&label, route)).to_owned();
                 }
                 let Some(leg) = case.leg(route, self.protocol) else {
                     let reason = case.reason_to_leave_out(route, self.protocol);
@@ -131,6 +172,15 @@ impl Section<'_> {
                 format!("{word}{}", notes.mark(leg.note))
             })
             .collect()
+    }
+}
+
+/// How a check of others went.
+fn seen(check: Option<bool>) -> &'static str {
+    match check {
+        Some(true) => "✓",
+        Some(false) => "✗",
+        None => "–",
     }
 }
 
@@ -199,7 +249,9 @@ In short, of one program in Rust and another in Go or Java:
   and streams no trailers, has no error details, knows the codes up to 16, and lets a handler run on after its deadline.
 - **Dubbo Java over `dubbo`**: all values and exceptions of classes that it has work; its callers see an error that is no
   exception as one of the network.
-- **Not checked here**: TLS, registries (all calls go to an address), other versions of the two.
+- **In Nacos, ZooKeeper and etcd** each finds the others, by interface and by application, wherever the metadata is; what
+  does not work is dubbo-go's or Dubbo Java's doing, and stands below the last table.
+- **Not checked here**: TLS, other versions of the two.
 
 Every cell is a live check between two programs, run by CI: a consumer makes the calls of a case, and what it and the provider
 saw is compared with a table. `Rust→Go` is a consumer in Rust that calls a provider in Go. The last two columns are Dubbo Java
@@ -214,6 +266,20 @@ and dubbo-go without us, measured in the same way by `cargo xtask interop others
 
 In all:
 
+";
+const REGISTRIES: &str = "\
+A provider and a consumer, which has no address, meet in a registry server started for them: `cargo xtask interop registry`.
+Both have a protobuf service over Triple and a Java interface over `dubbo`.
+
+| Case | What |
+|---|---|
+| `interface-…` | each service is registered by its interface |
+| `application-…` | the application is registered, and its metadata says what it serves |
+| `both-…` | both |
+| `…-local` | the application serves its metadata |
+| `…-remote` | the registry keeps it |
+| all of these | the consumer finds the provider, sees it gone when it is stopped, finds it again on other ports |
+| `outage-…` | the registry is killed and comes back after a minute: no call fails, and a new consumer finds the provider |
 ";
 const SECTIONS: [(&str, Family, Protocol); 3] = [
     (
@@ -243,10 +309,15 @@ mod tests {
 
     #[test]
     fn the_page_is_what_the_tables_say() {
-        let survey = Survey::read().expect("it is committed");
+        let read = |file| Survey::read(file).expect("it is committed");
         let committed = process::read(FILE).expect("it is committed");
         assert!(
-            committed == page(&cases::all(), &survey),
+            committed
+                == page(
+                    &cases::all(),
+                    &read(survey::CASES),
+                    &read(survey::REGISTRIES)
+                ),
             "{FILE} is out of date: cargo xtask interop docs"
         );
     }

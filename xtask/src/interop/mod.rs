@@ -72,7 +72,7 @@ fn play_matrix(options: &Options) -> Result<bool, Failure> {
         return Ok(failed == 0);
     }
     if options.is_whole() {
-        Survey::of(&rows).write()?;
+        Survey::of_protocols(&rows, &options.matrix.routes()).write(survey::CASES)?;
     }
     Ok(true)
 }

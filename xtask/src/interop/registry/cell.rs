@@ -6,7 +6,7 @@ use crate::interop::route::{Party, Route};
 
 /// A registry that has servers to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Registry {
+pub(in crate::interop) enum Registry {
     Nacos,
     Zookeeper,
     Etcd,
@@ -14,7 +14,7 @@ pub(super) enum Registry {
 
 /// What is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(in crate::interop) enum Level {
     /// Each service by its interface.
     Interface,
     /// The application, whose metadata says what it serves.
@@ -24,7 +24,7 @@ pub(super) enum Level {
 
 /// Where the metadata of an application is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Metadata {
+pub(in crate::interop) enum Metadata {
     /// The application tells.
     Local,
     /// The registry has it.
@@ -33,7 +33,7 @@ pub(super) enum Metadata {
 
 /// What happens in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scenario {
+pub(in crate::interop) enum Scenario {
     /// A provider comes, goes and comes back elsewhere.
     Life(Level, Metadata),
     /// The registry goes and comes back.
@@ -42,24 +42,24 @@ pub(super) enum Scenario {
 
 /// A scenario in one registry, between two parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell {
-    pub(super) registry: Registry,
-    pub(super) scenario: Scenario,
-    pub(super) route: Route,
+pub(in crate::interop) struct Cell {
+    pub(in crate::interop) registry: Registry,
+    pub(in crate::interop) scenario: Scenario,
+    pub(in crate::interop) route: Route,
 }
 
 impl Registry {
-    pub(super) const ALL: [Self; 3] = [Self::Nacos, Self::Zookeeper, Self::Etcd];
+    pub(in crate::interop) const ALL: [Self; 3] = [Self::Nacos, Self::Zookeeper, Self::Etcd];
 
     /// Whether `party` has a client of it.
-    pub(super) fn is_known_to(self, party: Party) -> bool {
+    fn is_known_to(self, party: Party) -> bool {
         (self, party) != (Self::Etcd, Party::Java)
     }
 }
 
 impl Level {
     /// The value of `registry-type`.
-    pub(super) fn registry_type(self) -> &'static str {
+    pub(in crate::interop) fn registry_type(self) -> &'static str {
         match self {
             Self::Interface => "interface",
             Self::Application => "service",
@@ -69,7 +69,7 @@ impl Level {
 }
 
 impl Scenario {
-    pub(super) fn all() -> Vec<Self> {
+    pub(in crate::interop) fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for level in [Level::Interface, Level::Application, Level::Both] {
             for metadata in [Metadata::Local, Metadata::Remote] {
@@ -80,32 +80,39 @@ impl Scenario {
         all
     }
 
-    pub(super) fn level(self) -> Level {
+    pub(in crate::interop) fn level(self) -> Level {
         match self {
             Self::Life(level, _) | Self::Outage(level) => level,
         }
     }
 
-    pub(super) fn metadata(self) -> Metadata {
+    pub(in crate::interop) fn metadata(self) -> Metadata {
         match self {
             Self::Life(_, metadata) => metadata,
             Self::Outage(_) => Metadata::Local,
         }
     }
 
-    pub(super) fn is_outage(self) -> bool {
+    pub(in crate::interop) fn is_outage(self) -> bool {
         matches!(self, Self::Outage(_))
     }
 }
 
 impl Cell {
+    /// Whether both parties have a client of the registry.
+    pub(in crate::interop) fn is_possible(&self) -> bool {
+        [self.route.consumer, self.route.provider]
+            .into_iter()
+            .all(|party| self.registry.is_known_to(party))
+    }
+
     /// Its row in the table.
-    pub(super) fn row(&self) -> String {
+    pub(in crate::interop) fn row(&self) -> String {
         format!("{} {}", self.registry, self.scenario)
     }
 
     /// Its name in names of files.
-    pub(super) fn slug(&self) -> String {
+    pub(in crate::interop) fn slug(&self) -> String {
         format!("{}-{}-{}", self.registry, self.scenario, self.route.slug())
     }
 }
@@ -115,14 +122,12 @@ pub(super) fn all(routes: &[Route]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for registry in Registry::ALL {
         for scenario in Scenario::all() {
-            let possible = routes.iter().filter(|route| {
-                registry.is_known_to(route.consumer) && registry.is_known_to(route.provider)
-            });
-            cells.extend(possible.map(|&route| Cell {
+            let cell = |&route| Cell {
                 registry,
                 scenario,
                 route,
-            }));
+            };
+            cells.extend(routes.iter().map(cell).filter(Cell::is_possible));
         }
     }
     cells

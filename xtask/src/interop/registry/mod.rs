@@ -19,28 +19,40 @@ use std::{
 
 use crate::{failure::Failure, process::Stopwatch};
 
-use self::{
-    cell::Cell,
-    options::{Options, routes},
+use self::options::Options;
+pub(super) use self::{
+    cell::{Cell, Registry, Scenario},
+    limits::reason,
+    options::routes,
 };
 use super::{
     build::{self, Programs},
     report::{self, Row},
-    route::Party,
+    route::{Party, Route},
+    survey::{self, Survey},
 };
 
 /// Runs the cells or the suite that the arguments ask for. Whether all is as it has to be.
 pub(super) fn run(args: &[String]) -> Result<bool, Failure> {
     match Options::parse(args)? {
         Options::Suite(registries) => suite::run(&registries).map(|()| true),
-        Options::Matrix { cells, others, .. } => {
+        Options::Matrix {
+            cells,
+            others,
+            whole,
+        } => {
             let (excused, cells): (Vec<_>, Vec<_>) = cells
                 .into_iter()
-                .partition(|cell| !others && limits::reason(cell).is_some());
+                .partition(|cell| !others && reason(cell).is_some());
             let played = play(&cells)?;
             list(&excused);
-            let (text, failed) = table(&played, others);
+            let rows = rows(&played, routes(others));
+            let columns: Vec<_> = routes(others).iter().map(ToString::to_string).collect();
+            let (text, failed) = report::render(&columns, &rows);
             println!("{text}");
+            if others && whole {
+                Survey::of(&rows, routes(others)).write(survey::REGISTRIES)?;
+            }
             Ok(others || failed == 0)
         }
     }
@@ -91,7 +103,7 @@ fn play(cells: &[Cell]) -> Result<Vec<(Cell, Result<String, Failure>)>, Failure>
 fn list(excused: &[Cell]) {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for cell in excused {
-        if let Some(reason) = limits::reason(cell) {
+        if let Some(reason) = reason(cell) {
             let cells = reasons.entry(reason).or_default();
             cells.push(format!("{} {}", cell.row(), cell.route));
         }
@@ -101,24 +113,20 @@ fn list(excused: &[Cell]) {
     }
 }
 
-/// The table of what was run, with the count on its last line; also how many cells failed.
-fn table(played: &[(Cell, Result<String, Failure>)], others: bool) -> (String, usize) {
-    let routes = routes(others);
-    let mut rows: Vec<(String, Row)> = Vec::new();
+/// What was run, by rows of the table.
+fn rows(played: &[(Cell, Result<String, Failure>)], routes: &[Route]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
     for (cell, result) in played {
         let name = cell.row();
-        let index = rows
-            .iter()
-            .position(|(row, _)| *row == name)
-            .unwrap_or_else(|| {
-                let mut row = Row::new(&name);
-                row.cells.resize_with(routes.len(), || None);
-                rows.push((name, row));
-                rows.len() - 1
-            });
-        let column = routes.iter().position(|route| *route == cell.route);
-        if let Some(column) = column {
-            rows[index].1.cells[column] = Some(report::Cell {
+        let known = rows.iter().position(|row| row.case() == name);
+        let index = known.unwrap_or_else(|| {
+            let mut row = Row::new(&name);
+            row.cells.resize_with(routes.len(), || None);
+            rows.push(row);
+            rows.len() - 1
+        });
+        if let Some(column) = routes.iter().position(|route| *route == cell.route) {
+            rows[index].cells[column] = Some(report::Cell {
                 problems: result
                     .as_ref()
                     .err()
@@ -129,7 +137,5 @@ fn table(played: &[(Cell, Result<String, Failure>)], others: bool) -> (String, u
             });
         }
     }
-    let columns: Vec<_> = routes.iter().map(ToString::to_string).collect();
-    let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
-    report::render(&columns, &rows)
+    rows
 }

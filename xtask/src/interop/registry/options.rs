@@ -109,7 +109,7 @@ impl Wish {
 }
 
 /// The columns of the matrix.
-pub(super) fn routes(others: bool) -> &'static [Route] {
+pub(in crate::interop) fn routes(others: bool) -> &'static [Route] {
     if others { &OTHERS } else { &OURS }
 }
 
