@@ -28,18 +28,9 @@ pub enum MetadataError {
         /// What is wrong with it, and where.
         reason: String,
     },
-    /// A metadata report that is not there.
-    #[error(
-        "no metadata report for registry `{registry}`: there are {}; name one of them `{registry}` or `default`, or leave \
-         out `metadata-type: remote`",
-        listed(.known)
-    )]
-    Report {
-        /// The registry that needs it.
-        registry: String,
-        /// The ids of those that are there.
-        known: Vec<String>,
-    },
+    /// Metadata that should be kept in a report, and there is none for it.
+    #[error("`metadata-type` is `remote`: {0}; name one of them so, or leave `metadata-type` out")]
+    Report(String),
 }
 
 impl MetadataError {
@@ -49,14 +40,18 @@ impl MetadataError {
             reason: reason.to_string(),
         }
     }
-}
 
-fn listed(ids: &[String]) -> String {
-    if ids.is_empty() {
-        return "none".to_owned();
+    /// Whether an application of this name can stand in a mapping, which is a list with commas.
+    pub(crate) fn check_application(name: &str) -> Result<(), Self> {
+        let reason = match name {
+            "" => "is empty",
+            name if name.contains(',') => "has a comma in it, which stands between applications",
+            name if name.trim() != name => "begins or ends with a blank",
+            _ => return Ok(()),
+        };
+        Err(Self::Application {
+            name: name.to_owned(),
+            reason,
+        })
     }
-    ids.iter()
-        .map(|id| format!("`{id}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
 }

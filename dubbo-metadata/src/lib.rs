@@ -7,6 +7,10 @@
 
 pub mod error;
 pub mod instance;
+mod jitter;
+pub mod mapping;
 pub mod model;
+pub mod provider;
 pub mod published;
+mod reports;
 pub mod revision;

@@ -1,0 +1,5 @@
+//! Which applications provide an interface (`docs/spec/metadata.md` §5).
+
+mod registrar;
+
+pub use registrar::{MappingState, MappingStatus, Registrar, RegistrarOptions};

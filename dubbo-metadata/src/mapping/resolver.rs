@@ -1,0 +1,288 @@
+//! Which applications provide an interface, for those who consume it.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use dubbo_core::{
+    metadata::{Mapping, MetadataReport},
+    registry::RegistryError,
+};
+use parking_lot::Mutex;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use crate::consumer::{EqualJitter, Running, Shared, Source};
+
+/// One interface, looked up once for all groups and versions of it (`docs/spec/metadata.md` §5.2). It ends when nobody
+/// needs it any more.
+///
+/// What was known before counts at once, until a report answers. Then the registry's own report is believed, or the
+/// first other one that has names; where none has, the `subscribed-services` of the registry are. As long as there is
+/// nothing, the reports are asked again, beside being watched.
+#[derive(Debug)]
+pub(crate) struct Resolver {
+    interface: Arc<str>,
+    resolutions: watch::Receiver<Arc<Resolution>>,
+    shared: Weak<Shared>,
+    _running: Vec<Running>,
+}
+
+impl Resolver {
+    pub(crate) fn start(interface: Arc<str>, shared: &Arc<Shared>) -> Arc<Self> {
+        let reports = shared.reports.in_order().map(|(id, _)| Heard::nothing(id));
+        let answers = Answers {
+            interface: Arc::clone(&interface),
+            remembered: shared.remembered(&interface),
+            subscribed_services: Arc::clone(&shared.subscribed_services),
+            heard: reports.collect(),
+        };
+        let (publish, resolutions) = watch::channel(Arc::new(answers.resolve()));
+        let answers = Arc::new(Mutex::new(answers));
+        let running = shared.reports.in_order().enumerate().map(|(index, (_, report))| {
+            let follower = Follower {
+                index,
+                report: Arc::clone(report),
+                answers: Arc::clone(&answers),
+                publish: publish.clone(),
+                shared: Arc::clone(shared),
+            };
+            shared.tasks.spawn(follower.run())
+        });
+        Arc::new(Self {
+            _running: running.collect(),
+            interface,
+            resolutions,
+            shared: Arc::downgrade(shared),
+        })
+    }
+
+    /// The newest answer, and changes of it.
+    pub(crate) fn resolutions(&self) -> watch::Receiver<Arc<Resolution>> {
+        self.resolutions.clone()
+    }
+}
+
+impl Drop for Resolver {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.forget_resolver(&self.interface);
+        }
+    }
+}
+
+/// The applications that provide an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resolution {
+    /// Their names, in the mapping's order.
+    pub(crate) applications: Arc<[String]>,
+    /// How they were found, or why there are none.
+    pub(crate) evidence: String,
+    /// Whether there is no use in waiting for a better answer now.
+    pub(crate) is_answer: bool,
+    /// Whether there are none because nobody could be asked.
+    pub(crate) is_uncertain: bool,
+}
+
+impl Resolution {
+    /// The applications that the consumer names itself.
+    pub(crate) fn provided_by(names: &str) -> Option<Self> {
+        let mapping = Mapping::parse(names);
+        (!mapping.is_empty()).then(|| Self {
+            applications: mapping.applications().into(),
+            evidence: format!("provided-by names {}", listed(mapping.applications())),
+            is_answer: true,
+            is_uncertain: false,
+        })
+    }
+}
+
+/// What all reports have said.
+#[derive(Debug)]
+struct Answers {
+    interface: Arc<str>,
+    remembered: Option<Arc<Mapping>>,
+    subscribed_services: Arc<[String]>,
+    heard: Vec<Heard>,
+}
+
+/// What one report has said.
+#[derive(Debug)]
+struct Heard {
+    report: String,
+    mapping: Option<Arc<Mapping>>,
+    failing: Option<Arc<RegistryError>>,
+}
+
+impl Heard {
+    fn nothing(report: &str) -> Self {
+        Self {
+            report: report.to_owned(),
+            mapping: None,
+            failing: None,
+        }
+    }
+
+    fn names(&self) -> Option<&Arc<Mapping>> {
+        self.mapping.as_ref().filter(|mapping| !mapping.is_empty())
+    }
+}
+
+impl Answers {
+    fn take(&mut self, index: usize, state: Result<Arc<Mapping>, Arc<RegistryError>>) {
+        let heard = &mut self.heard[index];
+        match state {
+            Ok(mapping) => {
+                heard.mapping = Some(mapping);
+                heard.failing = None;
+            }
+            // What it said last counts.
+            Err(error) => heard.failing = Some(error),
+        }
+    }
+
+    fn names(&self) -> Option<&Heard> {
+        self.heard.iter().find(|heard| heard.names().is_some())
+    }
+
+    fn resolve(&self) -> Resolution {
+        let interface = &self.interface;
+        let failing = self.failing();
+        let found = |names: &[String], evidence: String| Resolution {
+            applications: names.into(),
+            evidence: evidence + &failing,
+            is_answer: true,
+            is_uncertain: false,
+        };
+        if let Some(heard) = self.names()
+            && let Some(mapping) = heard.names()
+        {
+            let names = mapping.applications();
+            let (names_text, report) = (listed(names), &heard.report);
+            let evidence =
+                format!("{interface} is provided by {names_text} (metadata report {report})");
+            return found(names, evidence);
+        }
+        let all_heard = self
+            .heard
+            .iter()
+            .all(|heard| heard.mapping.is_some() || heard.failing.is_some());
+        let all_know = self.heard.iter().all(|heard| heard.failing.is_none());
+        if let Some(mapping) = &self.remembered
+            && !(all_heard && all_know)
+        {
+            let names = mapping.applications();
+            let evidence = format!("{interface} was provided by {} before", listed(names));
+            return found(names, evidence);
+        }
+        if !self.subscribed_services.is_empty() && all_heard {
+            let names = &self.subscribed_services;
+            let evidence = format!(
+                "{interface} is mapped to no application; subscribed-services of the registry names {}",
+                listed(names)
+            );
+            return found(names, evidence);
+        }
+        Resolution {
+            applications: Arc::default(),
+            evidence: self.why_nobody(all_heard) + &failing,
+            is_answer: all_heard,
+            is_uncertain: !(all_heard && all_know),
+        }
+    }
+
+    fn why_nobody(&self, all_heard: bool) -> String {
+        let interface = &self.interface;
+        if self.heard.is_empty() {
+            return format!(
+                "nobody says who provides {interface}: there is no metadata report, and neither provided-by of the \
+                 reference nor subscribed-services of the registry names an application"
+            );
+        }
+        let reports: Vec<_> = self.heard.iter().map(|heard| heard.report.clone()).collect();
+        let reports = listed(&reports);
+        if all_heard {
+            format!(
+                "pending: metadata report {reports} maps {interface} to no application yet; it is watched and asked again"
+            )
+        } else {
+            format!("pending: metadata report {reports} has not said yet who provides {interface}")
+        }
+    }
+
+    fn failing(&self) -> String {
+        self.heard
+            .iter()
+            .filter_map(|heard| Some((&heard.report, heard.failing.as_ref()?)))
+            .map(|(report, error)| format!("; metadata report {report} fails: {error}"))
+            .collect()
+    }
+}
+
+/// The task that follows one report.
+struct Follower {
+    index: usize,
+    report: Arc<dyn MetadataReport>,
+    answers: Arc<Mutex<Answers>>,
+    publish: watch::Sender<Arc<Resolution>>,
+    shared: Arc<Shared>,
+}
+
+impl Follower {
+    async fn run(self) {
+        let interface = Arc::clone(&self.answers.lock().interface);
+        let mut source = {
+            let (report, interface) = (Arc::clone(&self.report), Arc::clone(&interface));
+            Source::new(self.shared.random(), move || {
+                let (report, interface) = (Arc::clone(&report), Arc::clone(&interface));
+                Box::pin(async move { report.watch_mapping(&interface).await })
+            })
+        };
+        let mut random = self.shared.random();
+        let mut waits = EqualJitter::new(RETRY_BASE, RETRY_CAP);
+        let mut ask_at = Instant::now() + waits.next_wait(&mut random);
+        loop {
+            let is_pending = self.answers.lock().names().is_none();
+            if !is_pending {
+                waits.reset();
+            }
+            let asks = is_pending || !source.is_open();
+            let state = tokio::select! {
+                state = source.next() => state,
+                () = sleep_until(ask_at), if asks => {
+                    let read = self.report.mapping(&interface).await;
+                    ask_at = Instant::now() + waits.next_wait(&mut random);
+                    read.map(|(mapping, _)| Arc::new(mapping)).map_err(Arc::new)
+                }
+            };
+            self.take(&interface, state);
+        }
+    }
+
+    fn take(&self, interface: &Arc<str>, state: Result<Arc<Mapping>, Arc<RegistryError>>) {
+        // The lock is held while it is published: the last answer is the last one published.
+        let mut answers = self.answers.lock();
+        answers.take(self.index, state);
+        if let Some(mapping) = answers.names().and_then(Heard::names) {
+            self.shared.remember(interface, mapping);
+        }
+        let resolution = answers.resolve();
+        self.publish.send_if_modified(|last| {
+            let is_news = **last != resolution;
+            if is_news {
+                *last = Arc::new(resolution);
+            }
+            is_news
+        });
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.join(", ")
+}
+
+const RETRY_BASE: Duration = Duration::from_secs(1);
+const RETRY_CAP: Duration = Duration::from_secs(30);

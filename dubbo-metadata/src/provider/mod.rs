@@ -1,0 +1,259 @@
+//! The provider's side: what is exported becomes metadata, a revision and an instance, and stays in step with it
+//! (`docs/spec/metadata.md` §6.1).
+
+mod options;
+mod publish;
+mod task;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use dubbo_core::{registry::RegistryError, url::Url};
+use parking_lot::Mutex;
+use tokio::{
+    sync::{Notify, oneshot, watch},
+    task::JoinSet,
+};
+
+pub use options::{ProviderOptions, ProviderTimings};
+
+use crate::{
+    error::MetadataError,
+    instance::{Exported, MetaVersion, MetadataServiceParams, Storage},
+    model::ServiceInfo,
+    published::History,
+};
+use publish::Publisher;
+use task::Task;
+
+/// One application in one registry, as a provider.
+///
+/// Services are [exported](Self::export) and unexported at any time. Once [`register`](Self::register) was called, one
+/// task keeps the registry in step with them: a change is told when nothing else has changed for a while, under a new
+/// revision that can be read before any consumer hears of it, and in place, so that consumers see no gap.
+///
+/// Dropping it ends the task, and leaves in the registry what is there.
+pub struct Provider {
+    shared: Arc<Shared>,
+    /// The one task, until it starts.
+    task: Mutex<Option<Task>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Provider {
+    /// A provider that exports nothing yet. Nothing runs before [`register`](Self::register), so this can be called
+    /// outside of a runtime.
+    ///
+    /// # Errors
+    ///
+    /// The application's name cannot stand in a mapping, or the metadata is to be kept in a report and there is none for
+    /// this registry.
+    pub fn new(options: ProviderOptions) -> Result<Arc<Self>, MetadataError> {
+        MetadataError::check_application(&options.application)?;
+        let publisher = match options.storage {
+            Storage::Local => None,
+            Storage::Remote => Some(Publisher::new(&options)?),
+        };
+        let shared = Arc::new(Shared {
+            options,
+            history: History::default(),
+            state: Mutex::default(),
+            changes: watch::Sender::new(()),
+            urgent: Notify::new(),
+        });
+        Ok(Arc::new(Self {
+            task: Mutex::new(Some(Task::new(Arc::clone(&shared), publisher))),
+            tasks: Mutex::default(),
+            shared,
+        }))
+    }
+
+    /// Exports the service at `url`, whose host and port are what consumers are told.
+    ///
+    /// # Errors
+    ///
+    /// The URL has no host or no port.
+    pub fn export(&self, url: &Url) -> Result<(), MetadataError> {
+        let exported = self.exported(url)?;
+        self.shared.change(|state| {
+            let before = state.exported.insert(key(&exported), exported.clone());
+            before.as_ref() != Some(&exported)
+        });
+        Ok(())
+    }
+
+    /// Exports the service at `url` no more. The last one takes the instance with it.
+    pub fn unexport(&self, url: &Url) {
+        if let Ok(exported) = self.exported(url) {
+            self.shared
+                .change(|state| state.exported.remove(&key(&exported)).is_some());
+        }
+    }
+
+    /// Says how the metadata of this process is asked for, once it can be; `None` when it cannot.
+    pub fn set_metadata_service(
+        &self,
+        params: Option<MetadataServiceParams>,
+        version: MetaVersion,
+    ) {
+        let service = params.map(|params| (params, version));
+        self.shared.change(|state| {
+            let is_new = state.metadata_service != service;
+            state.metadata_service = service;
+            is_new
+        });
+    }
+
+    /// What this process answers for when it is asked for its metadata. Filled by [`register`](Self::register).
+    pub fn history(&self) -> &History {
+        &self.shared.history
+    }
+
+    /// Publishes the metadata, registers the instance, waits until it is visible, and keeps both in step with what is
+    /// exported from then on. When nothing is exported there is nothing to wait for.
+    ///
+    /// # Errors
+    ///
+    /// The registry refuses the instance, or the metadata could not be published for as long as
+    /// [`ProviderTimings::publish`] says and there is no `MetadataService` in its place. Then nothing was registered.
+    /// Both are tried again with the next change, publishing also in the meantime, until
+    /// [`unregister`](Self::unregister).
+    ///
+    /// # Cancel safety
+    ///
+    /// The provider goes on registering when the future is dropped.
+    pub async fn register(&self) -> Result<(), RegistryError> {
+        let outcome = self.shared.want(true);
+        if let Some(task) = self.task.lock().take() {
+            self.tasks.lock().spawn(task.run());
+        }
+        self.shared.outcome(outcome).await
+    }
+
+    /// Takes the instance back and waits until it is gone. What this process answers for stays.
+    ///
+    /// # Errors
+    ///
+    /// The registry says that it could not.
+    ///
+    /// # Cancel safety
+    ///
+    /// The provider goes on unregistering when the future is dropped.
+    pub async fn unregister(&self) -> Result<(), RegistryError> {
+        if self.task.lock().is_some() {
+            return Ok(());
+        }
+        let outcome = self.shared.want(false);
+        self.shared.outcome(outcome).await
+    }
+
+    fn exported(&self, url: &Url) -> Result<Exported, MetadataError> {
+        let error = |reason| MetadataError::Export {
+            url: format!("{url:?}"),
+            reason,
+        };
+        if url.host().is_empty() {
+            return Err(error("it has no host"));
+        }
+        let port = url
+            .port()
+            .filter(|port| *port != 0)
+            .ok_or_else(|| error("it has no port"))?;
+        let options = &self.shared.options;
+        let url = url.with_param("application", &options.application);
+        Ok(Exported {
+            host: url.host().to_owned(),
+            port,
+            service: Arc::new(ServiceInfo::of_url(&url, &options.params)),
+        })
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Provider")
+            .field(&self.shared.options)
+            .finish()
+    }
+}
+
+/// What the callers and the task have in common.
+#[derive(Debug)]
+struct Shared {
+    options: ProviderOptions,
+    history: History,
+    state: Mutex<State>,
+    /// Wakes the task, which waits for what follows.
+    changes: watch::Sender<()>,
+    /// Wakes the task, which waits no longer.
+    urgent: Notify,
+}
+
+/// What is wanted.
+#[derive(Debug, Default)]
+struct State {
+    exported: BTreeMap<ExportKey, Exported>,
+    metadata_service: Option<(MetadataServiceParams, MetaVersion)>,
+    /// Whether there should be an instance.
+    is_registered: bool,
+    waiters: Vec<Waiter>,
+}
+
+/// Match key, host and port.
+type ExportKey = (String, String, u16);
+
+/// Who waits until what is wanted is so.
+#[derive(Debug)]
+struct Waiter {
+    is_registered: bool,
+    done: oneshot::Sender<Result<(), RegistryError>>,
+}
+
+impl Shared {
+    /// Changes what is wanted; `change` says whether it did.
+    fn change(&self, change: impl FnOnce(&mut State) -> bool) {
+        if change(&mut self.state.lock()) {
+            self.changes.send_replace(());
+        }
+    }
+
+    /// Wants an instance or none, at once.
+    fn want(&self, is_registered: bool) -> oneshot::Receiver<Result<(), RegistryError>> {
+        let (done, outcome) = oneshot::channel();
+        let mut state = self.state.lock();
+        state.is_registered = is_registered;
+        state.waiters.push(Waiter {
+            is_registered,
+            done,
+        });
+        drop(state);
+        self.urgent.notify_one();
+        outcome
+    }
+
+    async fn outcome(
+        &self,
+        outcome: oneshot::Receiver<Result<(), RegistryError>>,
+    ) -> Result<(), RegistryError> {
+        outcome
+            .await
+            .unwrap_or_else(|_| Err(self.error("its task has ended").refused()))
+    }
+
+    /// An error about the application in the registry.
+    fn error(&self, reason: impl Into<String>) -> RegistryError {
+        let url = self.options.discovery.url();
+        RegistryError::new(
+            format!("register application {}", self.options.application),
+            format!("{}://{}", url.protocol(), url.address()),
+            reason,
+        )
+    }
+}
+
+fn key(exported: &Exported) -> ExportKey {
+    (
+        exported.service.match_key(),
+        exported.host.clone(),
+        exported.port,
+    )
+}
