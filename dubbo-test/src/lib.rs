@@ -2,6 +2,7 @@
 //!
 //! - [`peer::dubbo`]: either end of the classic protocol, which sends exactly what a test says.
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
+//! - [`nacos`]: a Nacos server that can be stopped, frozen and looked into.
 //! - [`certificates`]: an authority and what it issues, as the files that TLS settings name.
 //! - [`suite`]: what every [`Protocol`](dubbo_core::protocol::Protocol) does, as tests.
 //! - [`alloc`]: how much a piece of code allocates.
@@ -16,6 +17,7 @@
 
 pub mod alloc;
 pub mod certificates;
+pub mod nacos;
 pub mod peer;
 pub mod suite;
 
