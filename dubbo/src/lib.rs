@@ -87,6 +87,7 @@ mod error;
 mod instance;
 mod link;
 mod logging;
+mod metadata_service;
 
 /// What the traits of plugins are written with: `#[dubbo::async_trait]`.
 pub use async_trait::async_trait;

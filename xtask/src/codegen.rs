@@ -144,10 +144,16 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
     )
 }
 
-const SETS: &[Set] = &[Set {
-    protos: &["grpc/health/v1/health.proto"],
-    folder: "dubbo-protocol/src/generated",
-}];
+const SETS: &[Set] = &[
+    Set {
+        protos: &["grpc/health/v1/health.proto"],
+        folder: "dubbo-protocol/src/generated",
+    },
+    Set {
+        protos: &["org/apache/dubbo/metadata/metadata_service_v2.proto"],
+        folder: "dubbo/src/generated",
+    },
+];
 
 #[cfg(test)]
 mod tests {

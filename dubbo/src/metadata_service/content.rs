@@ -1,0 +1,47 @@
+//! What the answers of the metadata service are made of.
+
+use std::sync::Arc;
+
+use dubbo_core::url::Url;
+use dubbo_metadata::published::{History, Published};
+
+/// What an application says about itself.
+///
+/// Its metadata may differ from registry to registry, so there is a history for each of them.
+pub(crate) trait Content: Send + Sync + 'static {
+    /// The application's name: the group of its metadata services.
+    fn application(&self) -> &str;
+
+    /// What has been published, by registry: the current metadata and that which consumers may still ask for.
+    fn histories(&self) -> Vec<&History>;
+
+    /// The services that are exported, as registries are told of them.
+    fn exported(&self) -> Vec<Url>;
+
+    /// The services that are referred to, as registries are told of them.
+    fn subscribed(&self) -> Vec<Url>;
+
+    /// The metadata of `revision`, whichever registry it was published for.
+    fn find(&self, revision: &str) -> Option<Arc<Published>> {
+        let histories = self.histories();
+        histories.iter().find_map(|history| history.get(revision))
+    }
+
+    /// The current metadata, each revision once.
+    fn current(&self) -> Vec<Arc<Published>> {
+        let mut all: Vec<Arc<Published>> = Vec::new();
+        for published in self
+            .histories()
+            .iter()
+            .flat_map(|history| history.current())
+        {
+            if all
+                .iter()
+                .all(|other| other.revision() != published.revision())
+            {
+                all.push(published);
+            }
+        }
+        all
+    }
+}

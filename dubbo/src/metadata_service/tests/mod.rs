@@ -1,0 +1,7 @@
+//! The metadata service over real sockets: our servers, our client, and what peers were recorded with.
+
+mod clients;
+mod recorded;
+mod recordings;
+mod rig;
+mod servers;

@@ -1,0 +1,212 @@
+//! The first version of the metadata service: a Java interface (`docs/spec/metadata.md` §3.1).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dubbo_core::{
+    invocation::{Body, Invocation, Reply, RpcResult},
+    payload::{Adapter as _, Codec, Payload},
+    provider::Service,
+    request::Request,
+    service::{CallKind, MethodDescriptor, ServiceDescriptor},
+    status::Status,
+    url::Url,
+};
+use dubbo_hessian2::{java::TreeSet, to_vec};
+use dubbo_metadata::model::MetadataInfo;
+use dubbo_protocol::java::{Args, JavaService, MethodSpec, descriptor, with_built_ins};
+
+use super::content::Content;
+
+pub(super) const INTERFACE: &str = "org.apache.dubbo.metadata.MetadataService";
+
+pub(super) const VERSION: &str = "1.0.0";
+
+/// What consumers call: `getMetadataInfo` alone.
+pub(super) fn consumed() -> ServiceDescriptor {
+    let method = MethodSpec::new(GET_METADATA_INFO)
+        .parameters_as(["java.lang.String"])
+        .returns(METADATA_INFO)
+        .idempotent();
+    descriptor(INTERFACE, Some(VERSION), None, vec![method])
+}
+
+/// The service. What it has no method for is refused by name.
+pub(super) fn service(content: Arc<dyn Content>) -> Service {
+    let described = urls(JavaService::new(INTERFACE).version(VERSION), &content);
+    let named = Arc::clone(&content);
+    let described = described
+        .method("serviceName", move |_: Request<()>| {
+            let name = named.application().to_owned();
+            async { Ok(name.into()) }
+        })
+        .method("version", async |_: Request<()>| {
+            Ok(VERSION.to_owned().into())
+        })
+        .build();
+
+    let first = described.descriptor().methods().len();
+    let methods = [
+        (GET_METADATA_INFO, &["java.lang.String"][..], METADATA_INFO),
+        ("getMetadataInfos", &[], "java.util.List"),
+    ];
+    let methods = methods.map(|(name, parameters, returns)| {
+        MethodDescriptor::java(name, CallKind::Unary, parameters.iter().copied(), returns)
+    });
+    let all = Arc::clone(&content);
+    let service = described
+        .extend(methods)
+        .raw(first, move |invocation| {
+            let answer = metadata_info(&*content, invocation);
+            async { answer }
+        })
+        .raw(first + 1, move |_| {
+            let answer = metadata_infos(&*all);
+            async { answer }
+        })
+        .build();
+    with_built_ins(service)
+}
+
+/// Adds the methods that answer with URLs.
+fn urls(service: JavaService, content: &Arc<dyn Content>) -> JavaService {
+    type Text = Option<String>;
+    let exported = || {
+        let content = Arc::clone(content);
+        move |asked: Asked| {
+            let urls = content.exported();
+            texts(urls.iter().filter(|url| asked.is_for(url)))
+        }
+    };
+    let spec = || MethodSpec::new("getExportedURLs").returns(SORTED_SET);
+    let [none, one, two, three, four] = std::array::from_fn(|_| exported());
+    let subscribed = Arc::clone(content);
+    service
+        .method(spec(), move |_: Request<()>| {
+            let urls = none(Asked::default());
+            async { Ok(urls.into()) }
+        })
+        .method(spec(), move |call: Request<(Text,)>| {
+            let (interface,) = call.into_message();
+            let urls = one(Asked::of(interface));
+            async { Ok(urls.into()) }
+        })
+        .method(spec(), move |call: Request<(Text, Text)>| {
+            let (interface, group) = call.into_message();
+            let urls = two(Asked {
+                group,
+                ..Asked::of(interface)
+            });
+            async { Ok(urls.into()) }
+        })
+        .method(spec(), move |call: Request<(Text, Text, Text)>| {
+            let (interface, group, version) = call.into_message();
+            let urls = three(Asked {
+                group,
+                version,
+                ..Asked::of(interface)
+            });
+            async { Ok(urls.into()) }
+        })
+        .method(spec(), move |call: Request<(Text, Text, Text, Text)>| {
+            let (interface, group, version, protocol) = call.into_message();
+            let urls = four(Asked {
+                group,
+                version,
+                protocol,
+                ..Asked::of(interface)
+            });
+            async { Ok(urls.into()) }
+        })
+        .method(
+            MethodSpec::new("getSubscribedURLs").returns(SORTED_SET),
+            move |_: Request<()>| {
+                let urls = texts(&subscribed.subscribed());
+                async { Ok(urls.into()) }
+            },
+        )
+}
+
+/// Which URLs are asked for. Java asks for all with no interface and with `*`; what it does not say about group and
+/// version is that there is none.
+#[derive(Default)]
+struct Asked {
+    interface: Option<String>,
+    group: Option<String>,
+    version: Option<String>,
+    protocol: Option<String>,
+}
+
+impl Asked {
+    fn of(interface: Option<String>) -> Self {
+        let interface = interface.filter(|interface| interface != "*");
+        Self {
+            interface,
+            ..Self::default()
+        }
+    }
+
+    fn is_for(&self, url: &Url) -> bool {
+        let Some(interface) = &self.interface else {
+            return true;
+        };
+        let key = url.service_key();
+        let same_version = |a: &str, b: &str| a == b || (is_no_version(a) && is_no_version(b));
+        key.interface() == interface
+            && key.group().unwrap_or_default() == self.group.as_deref().unwrap_or_default()
+            && same_version(
+                key.version().unwrap_or_default(),
+                self.version.as_deref().unwrap_or_default(),
+            )
+            && self
+                .protocol
+                .as_deref()
+                .is_none_or(|protocol| protocol.is_empty() || protocol == url.protocol())
+    }
+}
+
+/// `docs/spec/metadata.md` §1.1.
+fn is_no_version(version: &str) -> bool {
+    matches!(version, "" | "0.0.0")
+}
+
+fn texts<'a>(urls: impl IntoIterator<Item = &'a Url>) -> TreeSet<String> {
+    urls.into_iter().map(ToString::to_string).collect()
+}
+
+/// The metadata of the revision that is asked for; Java's null where there is none.
+fn metadata_info(content: &dyn Content, invocation: Invocation) -> RpcResult {
+    let method = invocation.method;
+    let unusable = |why: String| Status::invalid_argument(format!("{method:?}: {why}"));
+    let Body::Unary(payload) = invocation.body else {
+        return Err(unusable("its argument is a stream".to_owned()));
+    };
+    let (revision,) = payload
+        .decode::<Args<(Option<String>,)>>()
+        .map_err(|error| unusable(error.to_string()).with_source(error))?
+        .unwrap();
+    let found = revision.and_then(|revision| content.find(&revision));
+    let null = || Bytes::from_static(NULL);
+    Ok(value(
+        found.map_or_else(null, |published| published.hessian.clone()),
+    ))
+}
+
+/// The current metadata for each registry.
+fn metadata_infos(content: &dyn Content) -> RpcResult {
+    let all = content.current();
+    let all: Vec<&MetadataInfo> = all.iter().map(|published| &*published.info).collect();
+    let list = to_vec(&all).map_err(|error| {
+        Status::internal(format!("the metadata cannot be written: {error}")).with_source(error)
+    })?;
+    Ok(value(list.into()))
+}
+
+fn value(hessian: Bytes) -> Reply {
+    Reply::new(Body::Unary(Payload::encoded(Codec::Hessian2, hessian)))
+}
+
+const GET_METADATA_INFO: &str = "getMetadataInfo";
+const METADATA_INFO: &str = "org.apache.dubbo.metadata.MetadataInfo";
+const SORTED_SET: &str = "java.util.SortedSet";
+const NULL: &[u8] = b"N";
