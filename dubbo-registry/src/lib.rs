@@ -1,7 +1,8 @@
 //! Where providers are found: the registries that are built in.
 //!
 //! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registry
-//! `memory`.
+//! `memory`, and with the feature of its name `zookeeper`, which is service discovery, metadata report and config center
+//! too.
 
 mod backend;
 mod center;
@@ -13,8 +14,11 @@ mod keys;
 mod layout;
 pub mod matching;
 pub mod memory;
+mod plain;
 mod reconcile;
 mod report;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 #[cfg(test)]
 mod tests {
@@ -23,6 +27,8 @@ mod tests {
     #[test]
     fn what_is_linked_is_what_the_documentation_says() {
         let linked = Extensions::linked().expect("no duplicates");
-        assert_eq!(linked.names::<dyn Registry>(), ["memory"]);
+        let mut registries = vec!["memory"];
+        registries.extend(cfg!(feature = "zookeeper").then_some("zookeeper"));
+        assert_eq!(linked.names::<dyn Registry>(), registries);
     }
 }
