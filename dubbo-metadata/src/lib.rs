@@ -5,6 +5,7 @@
 //! it by a revision and registers one instance with that revision. A consumer finds the applications of an interface by
 //! the mapping, watches their instances, and fetches the metadata of each revision once.
 
+pub mod consumer;
 pub mod error;
 pub mod instance;
 mod jitter;

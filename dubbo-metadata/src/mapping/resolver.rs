@@ -15,7 +15,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::consumer::{EqualJitter, Running, Shared, Source};
+use crate::{
+    consumer::{Running, Shared, Source},
+    jitter::EqualJitter,
+};
 
 /// One interface, looked up once for all groups and versions of it (`docs/spec/metadata.md` §5.2). It ends when nobody
 /// needs it any more.
@@ -42,16 +45,20 @@ impl Resolver {
         };
         let (publish, resolutions) = watch::channel(Arc::new(answers.resolve()));
         let answers = Arc::new(Mutex::new(answers));
-        let running = shared.reports.in_order().enumerate().map(|(index, (_, report))| {
-            let follower = Follower {
-                index,
-                report: Arc::clone(report),
-                answers: Arc::clone(&answers),
-                publish: publish.clone(),
-                shared: Arc::clone(shared),
-            };
-            shared.tasks.spawn(follower.run())
-        });
+        let running = shared
+            .reports
+            .in_order()
+            .enumerate()
+            .map(|(index, (_, report))| {
+                let follower = Follower {
+                    index,
+                    report: Arc::clone(report),
+                    answers: Arc::clone(&answers),
+                    publish: publish.clone(),
+                    shared: Arc::clone(shared),
+                };
+                shared.tasks.spawn(follower.run())
+            });
         Arc::new(Self {
             _running: running.collect(),
             interface,
@@ -202,7 +209,11 @@ impl Answers {
                  reference nor subscribed-services of the registry names an application"
             );
         }
-        let reports: Vec<_> = self.heard.iter().map(|heard| heard.report.clone()).collect();
+        let reports: Vec<_> = self
+            .heard
+            .iter()
+            .map(|heard| heard.report.clone())
+            .collect();
         let reports = listed(&reports);
         if all_heard {
             format!(
@@ -214,11 +225,16 @@ impl Answers {
     }
 
     fn failing(&self) -> String {
-        self.heard
-            .iter()
-            .filter_map(|heard| Some((&heard.report, heard.failing.as_ref()?)))
-            .map(|(report, error)| format!("; metadata report {report} fails: {error}"))
-            .collect()
+        let mut text = String::new();
+        for Heard {
+            report, failing, ..
+        } in &self.heard
+        {
+            if let Some(error) = failing {
+                text = format!("{text}; metadata report {report} fails: {error}");
+            }
+        }
+        text
     }
 }
 

@@ -1,0 +1,204 @@
+//! How the providers of a subscription were found, step by step, and why there are none.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use dubbo_core::{explain::Step, registry::RegistryError};
+
+use super::{
+    request::Request,
+    view::{AppState, Serves},
+};
+use crate::{consumer::store::Metadata, mapping::resolver::Resolution};
+
+/// What was seen on the way.
+pub(super) struct Seen<'a> {
+    pub(super) request: &'a Request,
+    pub(super) resolution: &'a Resolution,
+    /// The applications that are looked at, by name.
+    pub(super) apps: Vec<(&'a str, Arc<AppState>)>,
+    /// What is served of the interface and was not asked for: match keys.
+    pub(super) instead: BTreeSet<&'a str>,
+    /// How often an instance has no port for what was asked for.
+    pub(super) portless: usize,
+    /// How many providers are left.
+    pub(super) providers: usize,
+}
+
+impl Seen<'_> {
+    /// All steps, in their order.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        vec![
+            self.mapping(),
+            self.instances(),
+            self.metadata(),
+            self.matching(),
+        ]
+    }
+
+    /// Whether there may be providers that nobody here has seen.
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.resolution.is_uncertain || self.apps.iter().any(|(_, app)| app.is_uncertain())
+    }
+
+    /// Why the registry does not answer now, if so.
+    pub(super) fn failing(&self) -> Option<&Arc<RegistryError>> {
+        self.apps.iter().find_map(|(_, app)| app.failing.as_ref())
+    }
+
+    /// The error of having no provider because something is not known: the steps as far as they lead.
+    pub(super) fn pending(&self, steps: &[Step], registry: &str) -> RegistryError {
+        let mut reason = "pending".to_owned();
+        for step in steps {
+            reason = format!("{reason}; {step}");
+            if step.is_empty() {
+                break;
+            }
+        }
+        let error = RegistryError::new(format!("find {}", self.request), registry, reason);
+        let mut revisions = self.apps.iter().flat_map(|(_, app)| app.revisions.iter());
+        let cause = revisions.find_map(|revision| revision.error());
+        match (cause, self.failing()) {
+            (Some(cause), _) => error.with_source(Arc::clone(cause)),
+            (None, Some(failing)) => error.with_source(Arc::clone(failing)),
+            (None, None) => error,
+        }
+    }
+
+    fn mapping(&self) -> Step {
+        let mapped = &self.resolution.applications;
+        let unmapped = self
+            .apps
+            .iter()
+            .filter(|(name, _)| !mapped.iter().any(|mapped| mapped == name))
+            .map(|(name, _)| (*name).to_owned());
+        let mut evidence = self.resolution.evidence.clone();
+        let unmapped = some_of(unmapped);
+        if !unmapped.is_empty() {
+            evidence.push_str("; still looked at, though not named any more: ");
+            evidence.push_str(&unmapped);
+        }
+        Step::leaving("mapping", evidence, self.apps.len())
+    }
+
+    fn instances(&self) -> Step {
+        let evidence = self.apps.iter().map(|(name, app)| {
+            let mut text = match (app.listed, app.instances.len()) {
+                (false, _) => format!("those of {name} are not known yet"),
+                (true, 0) => format!("{name} has none"),
+                (true, count) => format!("{name} has {count}"),
+            };
+            if app.disabled > 0 {
+                text = format!("{text} and {} that want no calls", app.disabled);
+            }
+            if let Some(error) = &app.failing {
+                text = format!("{text}; the registry fails: {error}");
+            }
+            text
+        });
+        let evidence = some_of(evidence);
+        Step::leaving("instances", or_nothing(evidence), self.count(|_| true))
+    }
+
+    fn metadata(&self) -> Step {
+        let revisions = || {
+            self.apps
+                .iter()
+                .flat_map(|(name, app)| app.revisions.iter().map(move |revision| (name, revision)))
+        };
+        let is_known = |metadata: &Metadata| matches!(metadata, Metadata::Ready(_));
+        let all = revisions().count();
+        let known = revisions().filter(|(_, r)| is_known(&r.metadata)).count();
+        let unknown = revisions()
+            .filter(|(_, revision)| !is_known(&revision.metadata))
+            .map(|(name, revision)| {
+                let why = match revision.error() {
+                    Some(error) => format!("cannot be fetched: {error}"),
+                    None => "is being fetched".to_owned(),
+                };
+                format!(
+                    "revision {} of {name} ({}) {why}",
+                    revision.revision,
+                    counted(revision.instances, "instance")
+                )
+            });
+        let mut evidence = match all {
+            0 => "no instance has any".to_owned(),
+            _ if known == all => format!("{} known", counted(known, "revision")),
+            _ => format!(
+                "{known} of {} known; {}",
+                counted(all, "revision"),
+                some_of(unknown)
+            ),
+        };
+        let nothing = self.count(|serves| matches!(serves, Serves::Nothing));
+        if nothing > 0 {
+            evidence = format!(
+                "{evidence}; {} without services",
+                counted(nothing, "instance")
+            );
+        }
+        let stale = self.count(|serves| matches!(serves, Serves::Stale(_)));
+        if stale > 0 {
+            let stale = counted(stale, "instance");
+            evidence = format!("{evidence}; {stale} taken for what they served before");
+        }
+        let left = self.count(|serves| serves.info().is_some());
+        Step::leaving("metadata", evidence, left)
+    }
+
+    fn matching(&self) -> Step {
+        let request = self.request;
+        let mut evidence = match self.providers {
+            0 if self.portless > 0 => request.to_string(),
+            0 => format!("none serves {request}"),
+            providers => format!("{request} is served in {}", counted(providers, "place")),
+        };
+        if self.portless > 0 {
+            evidence = format!(
+                "{evidence}; {} without a port for it",
+                counted(self.portless, "instance")
+            );
+        }
+        if self.providers == 0 && !self.instead.is_empty() {
+            let instead = some_of(self.instead.iter().map(|key| (*key).to_owned()));
+            evidence = format!("{evidence}; there is {instead}");
+        }
+        Step::leaving("matching", evidence, self.providers)
+    }
+
+    fn count(&self, which: impl Fn(&Serves) -> bool) -> usize {
+        self.apps
+            .iter()
+            .flat_map(|(_, app)| app.instances.iter())
+            .filter(|instance| which(&instance.serves))
+            .count()
+    }
+}
+
+/// The first few, and how many more there are.
+fn some_of(texts: impl Iterator<Item = String>) -> String {
+    let mut texts = texts;
+    let shown: Vec<_> = texts.by_ref().take(SHOWN).collect();
+    let more = texts.count();
+    let shown = shown.join(", ");
+    if more > 0 {
+        format!("{shown} and {more} more")
+    } else {
+        shown
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn or_nothing(evidence: String) -> String {
+    if evidence.is_empty() {
+        "there is no application to look at".to_owned()
+    } else {
+        evidence
+    }
+}
+
+const SHOWN: usize = 3;

@@ -1,0 +1,393 @@
+//! One subscription: instances and metadata of its applications, joined into a list of providers.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::pending,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use dubbo_core::{
+    explain::Step,
+    registry::{RegistryError, RegistrySnapshot},
+    subscription::Update,
+    url::Url,
+};
+use futures_util::future::select_all;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    app::AppWatch,
+    explain::Seen,
+    request::{Matched, Request},
+    shared::Shared,
+    view::{AppState, InstanceView, Serves},
+};
+use crate::{
+    mapping::resolver::{Resolution, Resolver},
+    model::MetadataInfo,
+};
+
+/// The task behind a subscription (`docs/spec/metadata.md` §5.4, §6.2).
+///
+/// Only what changed is made anew: an instance that stays as it is keeps its URLs.
+pub(super) struct Join {
+    shared: Arc<Shared>,
+    request: Request,
+    resolutions: watch::Receiver<Arc<Resolution>>,
+    _resolver: Option<Arc<Resolver>>,
+    /// By name.
+    apps: BTreeMap<Arc<str>, Attached>,
+    publish: watch::Sender<Update<RegistrySnapshot>>,
+    epoch: u64,
+    /// The last list that was published.
+    providers: Option<Arc<[Url]>>,
+    last: Option<Result<Arc<[Step]>, String>>,
+}
+
+impl Join {
+    pub(super) fn new(
+        request: Request,
+        shared: &Arc<Shared>,
+        publish: watch::Sender<Update<RegistrySnapshot>>,
+    ) -> Self {
+        let given = request
+            .provided_by
+            .as_deref()
+            .and_then(Resolution::provided_by);
+        let (resolutions, resolver) = if let Some(given) = given {
+            (watch::channel(Arc::new(given)).1, None)
+        } else {
+            let resolver = shared.resolver(request.service.interface());
+            (resolver.resolutions(), Some(resolver))
+        };
+        Self {
+            shared: Arc::clone(shared),
+            request,
+            resolutions,
+            _resolver: resolver,
+            apps: BTreeMap::new(),
+            publish,
+            epoch: 0,
+            providers: None,
+            last: None,
+        }
+    }
+
+    /// Publishes a first state when all is known that can be known soon, and then whatever changes.
+    pub(super) async fn run(mut self) {
+        let deadline = Instant::now() + FIRST_WITHIN;
+        loop {
+            self.attach();
+            if self.is_settled() {
+                break;
+            }
+            tokio::select! {
+                () = self.changed() => {}
+                () = sleep_until(deadline) => break,
+            }
+        }
+        for app in self.apps.values_mut() {
+            app.admitted = true;
+        }
+        loop {
+            self.publish();
+            let deadline = self.deadline();
+            tokio::select! {
+                () = self.changed() => self.coalesce().await,
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {}
+            }
+            self.attach();
+            self.admit();
+            self.detach();
+        }
+    }
+
+    /// Waits until something that it depends on changes.
+    async fn changed(&mut self) {
+        let apps = self.apps.values_mut().map(|app| next(&mut app.states));
+        let waits = apps.chain([next(&mut self.resolutions)]);
+        select_all(waits).await;
+    }
+
+    /// Waits for the changes that come along with one.
+    async fn coalesce(&mut self) {
+        let latest = Instant::now() + COALESCE_AT_MOST;
+        loop {
+            self.attach();
+            let quiet = Instant::now() + COALESCE;
+            tokio::select! {
+                () = sleep_until(quiet.min(latest)) => return,
+                () = self.changed() => {}
+            }
+        }
+    }
+
+    /// Follows the applications that are named now.
+    fn attach(&mut self) {
+        let resolution = Arc::clone(&self.resolutions.borrow_and_update());
+        for app in self.apps.values_mut() {
+            app.unmapped_since.get_or_insert_with(Instant::now);
+        }
+        for name in &*resolution.applications {
+            if let Some(app) = self.apps.get_mut(name.as_str()) {
+                app.unmapped_since = None;
+            } else {
+                let app = Attached::new(self.shared.app(name));
+                self.apps.insert(name.as_str().into(), app);
+            }
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.resolutions.borrow().is_answer && self.apps.values().all(Attached::is_settled)
+    }
+
+    /// Lets those in that have been waited for: a new application appears with all that it has.
+    fn admit(&mut self) {
+        let now = Instant::now();
+        for app in self.apps.values_mut() {
+            app.admitted |= app.is_settled() || now >= app.since + FIRST_WITHIN;
+        }
+    }
+
+    /// Lets those go that have not been named for a while and do not serve the interface any more.
+    fn detach(&mut self) {
+        let now = Instant::now();
+        self.apps.retain(|name, app| {
+            let is_over = app
+                .unmapped_since
+                .is_some_and(|since| now >= since + KEPT_UNMAPPED);
+            let keep = !is_over || app.may_serve(&self.request);
+            if !keep {
+                tracing::info!(service = %self.request, application = &**name, "an application is followed no more");
+            }
+            keep
+        });
+    }
+
+    /// When there is something to do without a change.
+    fn deadline(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let admission = self
+            .apps
+            .values()
+            .filter(|app| !app.admitted)
+            .map(|app| app.since + FIRST_WITHIN);
+        let detachment = self
+            .apps
+            .values()
+            .filter_map(|app| Some(app.unmapped_since? + KEPT_UNMAPPED));
+        admission.chain(detachment).filter(|at| *at > now).min()
+    }
+
+    fn publish(&mut self) {
+        for app in self.apps.values_mut().filter(|app| app.admitted) {
+            let portless = app.refresh(&self.request);
+            self.shared.portless.fetch_add(portless, Ordering::Relaxed);
+        }
+        let resolution = Arc::clone(&self.resolutions.borrow());
+        let admitted = || self.apps.iter().filter(|(_, app)| app.admitted);
+        let made = || admitted().flat_map(|(_, app)| &app.made);
+        let list: Arc<[Url]> = made().flat_map(|made| made.urls.iter().cloned()).collect();
+        let seen = Seen {
+            request: &self.request,
+            resolution: &resolution,
+            apps: admitted()
+                .map(|(name, app)| (&**name, Arc::clone(&app.state)))
+                .collect(),
+            instead: admitted()
+                .flat_map(|(_, app)| app.matched.values())
+                .flat_map(|(_, matched)| matched.instead.iter().map(String::as_str))
+                .collect(),
+            portless: made().map(|made| made.portless).sum(),
+            providers: list.len(),
+        };
+        let steps = seen.steps();
+        let is_same_list = self.providers.as_ref() == Some(&list);
+        let state = match seen.failing() {
+            // An empty list is told only when it is certain that nobody is there.
+            _ if list.is_empty() && seen.is_uncertain() => {
+                Err(Arc::new(seen.pending(&steps, &self.shared.address)))
+            }
+            // Nobody knows of a better list.
+            Some(error) if is_same_list => Err(Arc::clone(error)),
+            _ => Ok(list),
+        };
+        self.tell(state, steps);
+    }
+
+    /// Publishes, unless it was just told.
+    fn tell(&mut self, state: Result<Arc<[Url]>, Arc<RegistryError>>, steps: Vec<Step>) {
+        let (told, state) = match state {
+            Ok(list) => {
+                let is_same_list = self.providers.as_ref() == Some(&list);
+                let told = match &self.last {
+                    Some(Ok(before)) if is_same_list && **before == *steps => return,
+                    _ => Arc::<[Step]>::from(steps),
+                };
+                // A list that stays is the same allocation.
+                let kept = self.providers.take().filter(|_| is_same_list);
+                let list = kept.unwrap_or(list);
+                self.providers = Some(Arc::clone(&list));
+                let mut snapshot = RegistrySnapshot::of_providers(list);
+                snapshot.steps = Arc::clone(&told);
+                (Ok(told), Ok(snapshot))
+            }
+            Err(error) => {
+                let text = error.to_string();
+                if self.last == Some(Err(text.clone())) {
+                    return;
+                }
+                (Err(text), Err(error))
+            }
+        };
+        self.last = Some(told);
+        self.epoch += 1;
+        self.publish.send_replace(Update::new(self.epoch, state));
+    }
+}
+
+/// An application as one subscription sees it.
+struct Attached {
+    _watch: Arc<AppWatch>,
+    states: watch::Receiver<Arc<AppState>>,
+    since: Instant,
+    /// Whether its providers count.
+    admitted: bool,
+    /// Since when the mapping does not name it.
+    unmapped_since: Option<Instant>,
+    /// What was looked at last.
+    state: Arc<AppState>,
+    /// What each of its instances stands for, by id.
+    made: Vec<Made>,
+    /// What answers the request, by the address of the metadata, which is kept with it.
+    matched: HashMap<usize, (Arc<MetadataInfo>, Arc<Matched>)>,
+}
+
+/// The providers that one instance stands for.
+struct Made {
+    view: Arc<InstanceView>,
+    urls: Vec<Url>,
+    /// How many services it has no port for.
+    portless: usize,
+}
+
+impl Attached {
+    fn new(watch: Arc<AppWatch>) -> Self {
+        Self {
+            states: watch.states(),
+            _watch: watch,
+            since: Instant::now(),
+            admitted: false,
+            unmapped_since: None,
+            state: Arc::default(),
+            made: Vec::new(),
+            matched: HashMap::new(),
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.states.borrow().is_settled()
+    }
+
+    /// Whether an instance serves the interface, or may do so for all that is known.
+    fn may_serve(&self, request: &Request) -> bool {
+        let state = Arc::clone(&self.states.borrow());
+        state.instances.iter().any(|view| match &view.serves {
+            Serves::Unknown => true,
+            Serves::Nothing => false,
+            Serves::Known(info) | Serves::Stale(info) => {
+                self.matched.get(&address(info)).map_or_else(
+                    || request.matched(info).has_interface(),
+                    |(_, matched)| matched.has_interface(),
+                )
+            }
+        })
+    }
+
+    /// Takes in the newest state. Returns how often an instance that is new or changed has no port for a service.
+    fn refresh(&mut self, request: &Request) -> u64 {
+        let state = Arc::clone(&self.states.borrow_and_update());
+        if Arc::ptr_eq(&state, &self.state) {
+            return 0;
+        }
+        let mut portless = 0;
+        let mut matched = HashMap::new();
+        let mut before = std::mem::take(&mut self.made).into_iter().peekable();
+        self.made.reserve(state.instances.len());
+        // Both are in the order of ids.
+        for view in &*state.instances {
+            let found = view.serves.info().map(|info| {
+                let address = address(info);
+                let known = matched.entry(address).or_insert_with(|| {
+                    self.matched
+                        .remove(&address)
+                        .unwrap_or_else(|| (Arc::clone(info), Arc::new(request.matched(info))))
+                });
+                Arc::clone(&known.1)
+            });
+            while before.next_if(|made| made.view.id < view.id).is_some() {}
+            let made = match before.next_if(|made| made.view.id == view.id) {
+                Some(made) if Arc::ptr_eq(&made.view, view) => made,
+                old => {
+                    let made = Made::new(view, found.as_deref(), old);
+                    portless += u64::try_from(made.portless).unwrap_or(u64::MAX);
+                    made
+                }
+            };
+            self.made.push(made);
+        }
+        self.matched = matched;
+        self.state = state;
+        portless
+    }
+}
+
+impl Made {
+    /// The providers of `view`; those of `old` that are the same stay.
+    fn new(view: &Arc<InstanceView>, matched: Option<&Matched>, old: Option<Self>) -> Self {
+        let offers = matched.map_or(&[][..], |matched| &matched.offers);
+        let urls: Vec<_> = offers.iter().filter_map(|offer| offer.url(view)).collect();
+        Self {
+            view: Arc::clone(view),
+            portless: offers.len() - urls.len(),
+            urls: match old {
+                Some(old) if old.urls == urls => old.urls,
+                _ => urls,
+            },
+        }
+    }
+}
+
+/// Waits for a change. A source that has ended has none.
+fn next<T>(states: &mut watch::Receiver<T>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>
+where
+    T: Send + Sync,
+{
+    Box::pin(async move {
+        if states.changed().await.is_err() {
+            pending::<()>().await;
+        }
+    })
+}
+
+fn address(info: &Arc<MetadataInfo>) -> usize {
+    Arc::as_ptr(info).addr()
+}
+
+/// How long a subscription waits for what a first state should have.
+const FIRST_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long it must be quiet before changes are told.
+const COALESCE: Duration = Duration::from_millis(50);
+
+/// How long changes are held back at most, however many come.
+const COALESCE_AT_MOST: Duration = Duration::from_millis(500);
+
+/// How long an application that is not mapped any more is followed.
+const KEPT_UNMAPPED: Duration = Duration::from_mins(1);

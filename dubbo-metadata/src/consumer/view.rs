@@ -1,0 +1,131 @@
+//! What is known of one application at one moment.
+
+use std::sync::Arc;
+
+use dubbo_core::{discovery::ServiceInstance, registry::RegistryError};
+
+use super::{load::LoadError, store::Metadata};
+use crate::{
+    instance::{Endpoints, keys},
+    model::MetadataInfo,
+};
+
+/// The instances of an application and what each serves. A value is never changed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AppState {
+    /// Whether the registry has listed the instances.
+    pub(super) listed: bool,
+    /// Why the registry does not answer now.
+    pub(super) failing: Option<Arc<RegistryError>>,
+    /// Those that want calls, by id.
+    pub(super) instances: Arc<[Arc<InstanceView>]>,
+    /// How many do not want any.
+    pub(super) disabled: usize,
+    /// The revisions of the instances.
+    pub(super) revisions: Arc<[RevisionState]>,
+}
+
+impl AppState {
+    /// Whether all that can be known soon is known: each revision has been got, or has failed once.
+    pub(super) fn is_settled(&self) -> bool {
+        let heard = self.listed || self.failing.is_some();
+        heard
+            && !self
+                .revisions
+                .iter()
+                .any(|revision| matches!(revision.metadata, Metadata::Loading))
+    }
+
+    /// Whether there may be instances or services that nobody here has seen.
+    pub(super) fn is_uncertain(&self) -> bool {
+        !self.listed
+            || self
+                .instances
+                .iter()
+                .any(|instance| matches!(instance.serves, Serves::Unknown))
+    }
+}
+
+/// One revision of an application.
+#[derive(Debug, Clone)]
+pub(super) struct RevisionState {
+    pub(super) revision: Arc<str>,
+    /// How many instances have it.
+    pub(super) instances: usize,
+    pub(super) metadata: Metadata,
+}
+
+impl RevisionState {
+    pub(super) fn error(&self) -> Option<&Arc<LoadError>> {
+        match &self.metadata {
+            Metadata::Failed(error) => Some(error),
+            Metadata::Loading | Metadata::Ready(_) => None,
+        }
+    }
+}
+
+/// One instance. As long as nothing about it changes, it is the same allocation.
+#[derive(Debug)]
+pub(super) struct InstanceView {
+    pub(super) id: Arc<str>,
+    pub(super) instance: Arc<ServiceInstance>,
+    /// The ports by protocol; empty when it advertises none.
+    pub(super) endpoints: Arc<Endpoints>,
+    pub(super) serves: Serves,
+}
+
+/// What an instance serves.
+#[derive(Debug, Clone)]
+pub(super) enum Serves {
+    /// All of this.
+    Known(Arc<MetadataInfo>),
+    /// Nothing: it says so, or it has no metadata.
+    Nothing,
+    /// All of this, before it changed; what it serves now is not known yet.
+    Stale(Arc<MetadataInfo>),
+    /// That is not known yet.
+    Unknown,
+}
+
+impl Serves {
+    pub(super) fn info(&self) -> Option<&Arc<MetadataInfo>> {
+        match self {
+            Self::Known(info) | Self::Stale(info) => Some(info),
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+
+    /// Whether it is the same allocation, too.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Known(one), Self::Known(other)) | (Self::Stale(one), Self::Stale(other)) => {
+                Arc::ptr_eq(one, other)
+            }
+            (Self::Nothing, Self::Nothing) | (Self::Unknown, Self::Unknown) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The endpoints that an instance advertises. What cannot be read is none: the instance's own port is left.
+pub(super) fn endpoints(instance: &ServiceInstance) -> Endpoints {
+    let Some(json) = said(instance, keys::ENDPOINTS) else {
+        return Endpoints::default();
+    };
+    Endpoints::parse(json).unwrap_or_else(|error| {
+        tracing::warn!(
+            application = instance.application, instance = instance.id(), %error,
+            "the instance's own port is used for all its protocols"
+        );
+        Endpoints::default()
+    })
+}
+
+/// What an instance says under `key`, if it is not empty.
+pub(super) fn said<'a>(instance: &'a ServiceInstance, key: &str) -> Option<&'a str> {
+    instance
+        .metadata
+        .get(key)
+        .map(String::as_str)
+        .filter(|value| !value.is_empty())
+}
