@@ -38,12 +38,21 @@ impl<B: Backend, L: InstanceLayout<B::Value>> Instances<B, L> {
         reconciler: Arc<Reconciler<B>>,
         layout: L,
     ) -> Result<Self, UrlError> {
+        let keeps_last = url.get(&keys::EMPTY_PROTECTION)?;
         Ok(Self {
-            keeps_last: url.get(&keys::EMPTY_PROTECTION)?,
+            keeps_last,
+            ..Self::plain(url, reconciler, layout)
+        })
+    }
+
+    /// As [`new`](Self::new), without a look at the parameters of `url`.
+    pub(crate) fn plain(url: Url, reconciler: Arc<Reconciler<B>>, layout: L) -> Self {
+        Self {
             url,
             handle: Handle::new(reconciler),
             layout: Arc::new(layout),
-        })
+            keeps_last: false,
+        }
     }
 
     /// Where `instance` stands and how, for `operation` on it.

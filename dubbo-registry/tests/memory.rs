@@ -27,6 +27,7 @@ async fn readers_see_whole_lists_in_order_while_many_write() {
                     handle.register(&flaps).await.expect("open");
                     handle.unregister(&flaps).await.expect("open");
                 }
+                handle
             })
         })
         .collect();
@@ -43,9 +44,16 @@ async fn readers_see_whole_lists_in_order_while_many_write() {
         assert!(now >= settled, "nobody who stays is ever missing");
         settled = now;
     }
+    let mut handles = Vec::new();
     for writer in writers {
-        writer.await.expect("no panic");
+        handles.push(writer.await.expect("no panic"));
     }
     let left = shared.lookup(&consumer).await.expect("open").providers;
     assert_eq!(left.len(), 8, "{left:?}");
+    drop(handles);
+    let left = shared.lookup(&consumer).await.expect("open").providers;
+    assert!(
+        left.is_empty(),
+        "a handle that is gone shows nothing: {left:?}"
+    );
 }

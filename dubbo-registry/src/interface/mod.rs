@@ -41,12 +41,21 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> InterfaceRegistry<B, L> {
         reconciler: Arc<Reconciler<B>>,
         layout: L,
     ) -> Result<Self, UrlError> {
+        let keeps_last = url.get(&keys::EMPTY_PROTECTION)?;
         Ok(Self {
-            keeps_last: url.get(&keys::EMPTY_PROTECTION)?,
+            keeps_last,
+            ..Self::plain(url, reconciler, layout)
+        })
+    }
+
+    /// As [`new`](Self::new), without a look at the parameters of `url`.
+    pub(crate) fn plain(url: Url, reconciler: Arc<Reconciler<B>>, layout: L) -> Self {
+        Self {
             url,
             handle: Handle::new(reconciler),
             layout: Arc::new(layout),
-        })
+            keeps_last: false,
+        }
     }
 
     /// Whether `operation` on `url` makes sense at all.

@@ -48,13 +48,6 @@ pub(crate) struct Seen<T> {
     pub(crate) error: Option<Arc<RegistryError>>,
 }
 
-impl<T> Seen<T> {
-    /// Whether there is anything to tell yet.
-    pub(crate) fn is_known(&self) -> bool {
-        self.last.is_some() || self.error.is_some()
-    }
-}
-
 impl<T> Default for Seen<T> {
     fn default() -> Self {
         Self {

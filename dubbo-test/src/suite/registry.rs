@@ -90,10 +90,19 @@ pub async fn a_subscription_starts_with_what_is_there_and_gets_every_change(subj
 pub async fn nobody_is_an_empty_list_and_no_error(subject: Subject) {
     let registry = subject.handle();
     let mut subscription = subscribe(&*registry, "suite.Nobody").await;
-    let state = subscription.current().state.expect("no error");
-    assert_eq!(state, RegistrySnapshot::default());
     let found = registry.lookup(&consumer("suite.Nobody", "")).await;
-    assert_eq!(found.expect("no error"), RegistrySnapshot::default());
+    for state in [
+        subscription.current().state.expect("no error"),
+        found.expect("no error"),
+    ] {
+        let lists = [&state.providers, &state.configurators, &state.routers];
+        assert!(lists.iter().all(|list| list.is_empty()), "{state:?}");
+        let last = state.steps.last().expect("it says how nobody was found");
+        assert!(
+            last.is_empty() && last.evidence.contains("suite.Nobody"),
+            "{last}"
+        );
+    }
     let unknown = provider(1, "suite.Nobody", "");
     registry
         .unregister(&unknown)

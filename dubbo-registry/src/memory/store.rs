@@ -1,0 +1,207 @@
+//! What stands in one memory registry, and who is told of changes.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+use dubbo_core::{
+    metadata::{CasOutcome, Ticket},
+    url::Url,
+};
+use parking_lot::Mutex;
+
+use crate::backend::{Entry, Hint, Place, Text, TextKey};
+
+/// The content of a registry. Its clients share it.
+#[derive(Default)]
+pub(super) struct Store(Mutex<Content>);
+
+#[derive(Default)]
+struct Content {
+    /// Numbers clients, watches and changes.
+    last: u64,
+    places: BTreeMap<Place, Vec<Standing>>,
+    texts: BTreeMap<TextKey, Text>,
+    watches: HashMap<u64, (Watched, Hint)>,
+}
+
+struct Standing {
+    client: u64,
+    /// When it came to be as it is.
+    since: u64,
+    entry: Entry<Url>,
+}
+
+/// What a watch is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Watched {
+    Names(Place),
+    Place(Place),
+    Text(TextKey),
+}
+
+impl Store {
+    /// A number that nobody else has.
+    pub(super) fn number(&self) -> u64 {
+        self.0.lock().next()
+    }
+
+    /// Makes `entries` all that `client` shows in `place`.
+    pub(super) fn show(&self, client: u64, place: &Place, entries: &[Entry<Url>]) {
+        let mut content = self.0.lock();
+        let since = content.next();
+        let standing = content.places.entry(place.clone()).or_default();
+        let were_there = standing.len();
+        standing.retain(|s| s.client != client || entries.contains(&s.entry));
+        let mut changed = standing.len() < were_there;
+        for entry in entries {
+            let is_new = !standing
+                .iter()
+                .any(|s| s.client == client && s.entry == *entry);
+            if is_new {
+                changed = true;
+                standing.push(Standing {
+                    client,
+                    since,
+                    entry: entry.clone(),
+                });
+            }
+        }
+        let is_empty = standing.is_empty();
+        if is_empty {
+            content.places.remove(place);
+        }
+        if changed {
+            content.tell(&Watched::Place(place.clone()));
+        }
+        if is_empty != (were_there == 0) {
+            for (at, _) in place.0.match_indices('/') {
+                content.tell(&Watched::Names(Place(place.0[..at].into())));
+            }
+        }
+    }
+
+    /// Takes back all that `client` shows.
+    pub(super) fn leave(&self, client: u64) {
+        let places: Vec<_> = {
+            let content = self.0.lock();
+            let of_client = |standing: &[Standing]| standing.iter().any(|s| s.client == client);
+            let places = content
+                .places
+                .iter()
+                .filter(|(_, standing)| of_client(standing));
+            places.map(|(place, _)| place.clone()).collect()
+        };
+        for place in places {
+            self.show(client, &place, &[]);
+        }
+    }
+
+    /// What stands in `place`, in the order in which it came. Of two entries with one id, the one that came last.
+    pub(super) fn read(&self, place: &Place) -> Vec<Entry<Url>> {
+        let content = self.0.lock();
+        let mut by_id: HashMap<&str, &Standing> = HashMap::new();
+        for standing in content.places.get(place).into_iter().flatten() {
+            let found = by_id.entry(&standing.entry.id).or_insert(standing);
+            if standing.since > found.since {
+                *found = standing;
+            }
+        }
+        let mut standing: Vec<_> = by_id.into_values().collect();
+        standing.sort_by(|a, b| (a.since, &a.entry.id).cmp(&(b.since, &b.entry.id)));
+        standing.into_iter().map(|s| s.entry.clone()).collect()
+    }
+
+    /// The names of what is in `folder`.
+    pub(super) fn names(&self, folder: &Place) -> Vec<Arc<str>> {
+        let content = self.0.lock();
+        let mut names: Vec<Arc<str>> = content
+            .places
+            .keys()
+            .filter_map(|place| place.0.strip_prefix(&*folder.0)?.strip_prefix('/'))
+            .filter_map(|rest| Some(rest.split('/').next()?.into()))
+            .collect();
+        names.dedup();
+        names
+    }
+
+    /// The text under `key`.
+    pub(super) fn text(&self, key: &TextKey) -> Option<Text> {
+        self.0.lock().texts.get(key).cloned()
+    }
+
+    /// Writes `content` under `key`, if there is what `ticket` was given out for; without one, whatever there is.
+    pub(super) fn write(&self, key: &TextKey, text: &str, ticket: Option<&Ticket>) -> CasOutcome {
+        let mut content = self.0.lock();
+        let found = content.texts.get(key).map(|text| text.ticket.clone());
+        if ticket.is_some_and(|ticket| *ticket != found.unwrap_or_default()) {
+            return CasOutcome::Conflict;
+        }
+        let version = content.next();
+        let text = Text {
+            content: text.into(),
+            ticket: Ticket(Some(version.to_string())),
+        };
+        content.texts.insert(key.clone(), text);
+        content.tell(&Watched::Text(key.clone()));
+        CasOutcome::Written
+    }
+
+    /// Takes the text under `key` away.
+    pub(super) fn erase(&self, key: &TextKey) {
+        let mut content = self.0.lock();
+        if content.texts.remove(key).is_some() {
+            content.tell(&Watched::Text(key.clone()));
+        }
+    }
+
+    /// The names of the keys of `group`.
+    pub(super) fn keys(&self, group: &str) -> Vec<Arc<str>> {
+        let content = self.0.lock();
+        let keys = content.texts.keys().filter(|key| &*key.group == group);
+        keys.map(|key| Arc::clone(&key.name)).collect()
+    }
+
+    /// Gives `hint` whenever what is `watched` changes, until [`unwatch`](Self::unwatch).
+    pub(super) fn watch(&self, watched: Watched, hint: Hint) -> u64 {
+        let mut content = self.0.lock();
+        let id = content.next();
+        content.watches.insert(id, (watched, hint));
+        id
+    }
+
+    pub(super) fn unwatch(&self, id: u64) {
+        self.0.lock().watches.remove(&id);
+    }
+
+    /// How many watches there are.
+    #[cfg(test)]
+    pub(super) fn watchers(&self) -> usize {
+        self.0.lock().watches.len()
+    }
+}
+
+impl Content {
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn tell(&self, what: &Watched) {
+        for (watched, hint) in self.watches.values() {
+            if watched == what {
+                hint.give();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let content = self.0.lock();
+        let entries: usize = content.places.values().map(Vec::len).sum();
+        write!(f, "{entries} entries, {} texts", content.texts.len())
+    }
+}
