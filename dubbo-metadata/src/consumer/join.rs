@@ -98,7 +98,7 @@ impl Join {
             self.publish();
             let deadline = self.deadline();
             tokio::select! {
-                () = self.changed() => self.coalesce().await,
+                () = self.changed() => self.gather().await,
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {}
             }
             self.attach();
@@ -114,17 +114,28 @@ impl Join {
         select_all(waits).await;
     }
 
-    /// Waits for the changes that come along with one.
-    async fn coalesce(&mut self) {
-        let latest = Instant::now() + COALESCE_AT_MOST;
+    /// Waits for the changes that come along with one: one new list is better than many.
+    async fn gather(&mut self) {
+        let first = Instant::now();
         loop {
             self.attach();
-            let quiet = Instant::now() + COALESCE;
+            let until = if self.expects_more() {
+                first + FIRST_WITHIN
+            } else {
+                (Instant::now() + COALESCE).min(first + COALESCE_AT_MOST)
+            };
             tokio::select! {
-                () = sleep_until(quiet.min(latest)) => return,
+                () = sleep_until(until) => return,
                 () = self.changed() => {}
             }
         }
+    }
+
+    /// Whether metadata is on its way, and nobody is worse off for waiting for it: no instance has gone.
+    fn expects_more(&self) -> bool {
+        let mut admitted = self.apps.values().filter(|app| app.admitted);
+        let is_loading = admitted.clone().any(|app| !app.is_settled());
+        is_loading && !admitted.any(Attached::has_lost)
     }
 
     /// Follows the applications that are named now.
@@ -293,6 +304,17 @@ impl Attached {
 
     fn is_settled(&self) -> bool {
         self.states.borrow().is_settled()
+    }
+
+    /// Whether an instance that providers were made of is not there any more.
+    fn has_lost(&self) -> bool {
+        let state = Arc::clone(&self.states.borrow());
+        // Both are in the order of ids.
+        let mut now = state.instances.iter().map(|view| &view.id).peekable();
+        self.made.iter().any(|made| {
+            while now.next_if(|id| **id < made.view.id).is_some() {}
+            now.next_if(|id| **id == made.view.id).is_none()
+        })
     }
 
     /// Whether an instance serves the interface, or may do so for all that is known.

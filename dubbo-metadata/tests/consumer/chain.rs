@@ -1,0 +1,362 @@
+//! From instances and revisions to providers.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::fakes::{Answer, World, addresses, at, info, instances};
+
+const STRONG: &str = "222f165004459af76f0540482d98ac81";
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a09_many_instances_of_one_revision_take_one_fetch() {
+    let world = World::new();
+    let interfaces = ["a.B", "a.C", "a.D"];
+    for interface in interfaces {
+        world.report.map(interface, "demo-provider");
+    }
+    let mut list = instances("demo-provider", STRONG, 0, 10_000);
+    world.registry.list("demo-provider", list.clone());
+    world.instances.set_delay(Duration::from_millis(20));
+    world.instances.serve(info(
+        "demo-provider",
+        STRONG,
+        &["a.B:tri", "a.C:tri", "a.D:tri"],
+    ));
+
+    let (b, c, d) = tokio::join!(
+        world.follow("a.B"),
+        world.follow("a.C"),
+        world.follow("a.D")
+    );
+    let mut all = [b, c, d];
+    for following in &mut all {
+        assert_eq!(following.addresses().len(), 10_000);
+    }
+    assert_eq!(world.instances.calls().len(), 1);
+    assert_eq!(world.registry.watches(), 1, "one watch for all three");
+
+    list.extend(instances("demo-provider", STRONG, 1, 1));
+    world.registry.list("demo-provider", list);
+    for following in &mut all {
+        assert_eq!(addresses(&following.next().await).len(), 10_001);
+        following.stays_quiet(Duration::from_secs(10)).await;
+    }
+    assert_eq!(world.instances.calls().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a10_identical_lists_are_no_news_and_weights_are() {
+    let world = World::new();
+    world.report.map("a.B", "demo-provider");
+    let mut list = instances("demo-provider", STRONG, 0, 100);
+    world.registry.list("demo-provider", list.clone());
+    world
+        .instances
+        .serve(info("demo-provider", STRONG, &["a.B:tri"]));
+    let mut following = world.follow("a.B").await;
+    let before = following.0.current().state.expect("providers").providers;
+
+    for _ in 0..100 {
+        world.registry.list("demo-provider", list.clone());
+        following.stays_quiet(Duration::from_millis(200)).await;
+    }
+
+    for instance in list.iter_mut().take(50) {
+        instance.weight = 200;
+    }
+    world.registry.list("demo-provider", list);
+    let after = following.next().await.state.expect("providers").providers;
+    following.stays_quiet(Duration::from_secs(10)).await;
+    let weights = |weight| after.iter().filter(|u| u.param("weight") == weight).count();
+    assert_eq!((weights(Some("200")), weights(None)), (50, 50));
+    let same = after.iter().filter(|url| before.contains(url)).count();
+    assert_eq!(same, 50, "the others are what they were");
+    assert_eq!(world.instances.calls().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a11_a_weak_revision_is_each_applications_own_and_not_for_ever() {
+    let world = World::new();
+    world.report.map("a.B", "A,B");
+    world.registry.list("A", instances("A", "42", 1, 1));
+    world.registry.list("B", instances("B", "42", 2, 1));
+    world.instances.serve(info("A", "42", &["a.B:tri"]));
+    world.instances.serve(info("B", "42", &["a.C:tri"]));
+    let mut following = world.follow("a.B").await;
+    assert_eq!(following.addresses(), ["10.1.0.0:20000"]);
+    assert_eq!(world.instances.calls().len(), 2);
+
+    // The checksum stays, what it stands for does not.
+    world.instances.serve(info("B", "42", &["a.B:tri"]));
+    let start = Instant::now();
+    following
+        .next_within(Duration::from_mins(6))
+        .await
+        .expect("it is asked for again");
+    assert_eq!(following.addresses(), ["10.1.0.0:20000", "10.2.0.0:20000"]);
+    assert!(
+        start.elapsed() >= Duration::from_secs(299),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(world.instances.calls().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_weak_revision_is_asked_for_again_when_another_process_has_it() {
+    let world = World::new();
+    world.report.map("a.B", "A");
+    let process = |started: &str| {
+        let said = [("dubbo.metadata.revision", "42"), ("timestamp", started)];
+        vec![at("A", "10.0.0.1", 20000, &said)]
+    };
+    world.registry.list("A", process("1"));
+    world.instances.serve(info("A", "42", &["a.B:tri"]));
+    let mut following = world.follow("a.B").await;
+    assert_eq!(following.addresses().len(), 1);
+
+    world.instances.serve(info("A", "42", &["a.C:tri"]));
+    world.registry.list("A", process("2"));
+    following.until(0).await;
+    assert_eq!(following.step("matching"), "matching: none serves a.B -> 0");
+    assert_eq!(world.instances.calls().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a12_what_is_known_comes_first_and_the_rest_is_tried_again() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let mut list = instances("app", "r1", 1, 50);
+    list.extend(instances("app", "r2", 2, 50));
+    world.registry.list("app", list);
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    world.instances.answer("app/r2", Answer::Silence);
+
+    let start = Instant::now();
+    let mut following = world.follow("a.B").await;
+    assert_eq!(following.addresses().len(), 50);
+    assert!(
+        start.elapsed() <= Duration::from_secs(3),
+        "{:?}",
+        start.elapsed()
+    );
+
+    // Rounds of three, each with a limit of 5 s; then a growing wait.
+    let of_r2 = || -> Vec<_> {
+        let mut calls = world.instances.calls();
+        calls.retain(|call| call.revision == "r2");
+        calls
+    };
+    for (round, longest) in [1, 2, 4, 8, 16, 32, 60, 60].into_iter().enumerate() {
+        while of_r2().len() < 3 * (round + 2) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let calls = of_r2();
+        let (last, first) = (&calls[3 * round + 2], &calls[3 * round + 3]);
+        let wait = (first.at - last.at - Duration::from_secs(5)).as_secs_f64();
+        let range = f64::from(longest) / 2.0..=f64::from(longest) + 0.01;
+        assert!(range.contains(&wait), "round {round}: {wait} in {range:?}");
+        let asked: BTreeSet<_> = calls[3 * round..3 * round + 3]
+            .iter()
+            .map(|c| &c.id)
+            .collect();
+        assert_eq!(asked.len(), 3, "three others: {asked:?}");
+    }
+    let (text, known) = (
+        following.step("metadata"),
+        "metadata: 1 of 2 revisions known; ",
+    );
+    assert!(
+        text.starts_with(&format!(
+            "{known}revision r2 of app (50 instances) cannot be fetched: 10.2."
+        )),
+        "{text}"
+    );
+    assert!(text.ends_with(": no answer within 5s -> 50"), "{text}");
+
+    world.instances.serve(info("app", "r2", &["a.B:tri"]));
+    following
+        .next_within(Duration::from_secs(76))
+        .await
+        .expect("without a word of the registry");
+    assert_eq!(following.addresses().len(), 100);
+    following.stays_quiet(Duration::from_mins(10)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_failed_lately_is_not_asked_again_as_long_as_there_are_others() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "r1", 1, 6));
+    world.instances.answer("app/r1", Answer::Refused);
+    let _following = world.follow("a.B").await;
+    while world.instances.calls().len() < 9 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let calls = world.instances.calls();
+    let six: BTreeSet<_> = calls[..6].iter().map(|call| &call.id).collect();
+    assert_eq!(six.len(), 6, "{six:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a13_an_instance_that_moved_on_stays_with_what_it_was_for_a_while() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let mut list = instances("app", "r1", 1, 10);
+    world.registry.list("app", list.clone());
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    world.instances.answer("app/r2", Answer::Silence);
+    let mut following = world.follow("a.B").await;
+    following.until(10).await;
+
+    let start = Instant::now();
+    let mut last = 10;
+    for moved in 0..10 {
+        list[moved]
+            .metadata
+            .insert("dubbo.metadata.revision".into(), "r2".into());
+        world.registry.list("app", list.clone());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.consumer.stats().stale_instances, moved + 1);
+        assert_eq!(following.addresses().len(), 10, "after {moved}");
+    }
+    // From now on one goes each second, the last but one at 38 s.
+    while last > 1 {
+        following.until(last - 1).await;
+        last -= 1;
+        let gone_at = Duration::from_secs(30 + 9 - u64::try_from(last).expect("small"));
+        let late = start.elapsed().saturating_sub(gone_at);
+        assert!(
+            start.elapsed() >= gone_at && late < Duration::from_millis(200),
+            "{late:?}"
+        );
+    }
+    // That nobody knows of any is no reason for an empty list.
+    let update = following.next().await;
+    assert!(update.state.is_err(), "{update:?}");
+    assert_eq!(world.consumer.stats().stale_instances, 0);
+    world.instances.serve(info("app", "r2", &["a.B:tri"]));
+    following.until(10).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a14_without_any_metadata_it_is_pending_and_says_why() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "r1", 1, 1));
+    world.instances.answer("app/r1", Answer::Refused);
+    let mut following = world.follow("a.B").await;
+    assert_eq!(
+        following.error(),
+        "find a.B at zookeeper://10.0.0.100:2181: pending; mapping: a.B is provided by app (metadata report zk1) -> 1; \
+         instances: app has 1 -> 1; metadata: 0 of 1 revision known; revision r1 of app (1 instance) cannot be fetched: \
+         10.1.0.0:20000: the call of its metadata service failed: connection refused -> 0"
+    );
+    following.stays_quiet(Duration::from_secs(30)).await;
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    following.until(1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a20_another_revision_is_no_answer_and_the_next_candidate_is_asked() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "r2", 1, 3));
+    let moved_on = info("app", "r3", &["a.C:tri"]);
+    let another = info("other", "r2", &["a.D:tri"]);
+    for (id, wrong) in [("10.1.0.0:20000", moved_on), ("10.1.0.1:20000", another)] {
+        world.instances.answer_of(id, Answer::Info(wrong.into()));
+    }
+    world.instances.answer_of("10.1.0.2:20000", Answer::Nothing);
+    let mut following = world.follow("a.B").await;
+    let error = following.error();
+    for want in [
+        "10.1.0.0:20000: it answered with revision \"r3\"",
+        "10.1.0.1:20000: it is the application other",
+        "10.1.0.2:20000: it does not know this revision",
+    ] {
+        assert!(error.contains(want), "{error}");
+    }
+
+    world.instances.answer_of(
+        "10.1.0.2:20000",
+        Answer::Info(info("app", "r2", &["a.B:tri"]).into()),
+    );
+    following.until(3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a21_instances_without_a_port_for_the_protocol_are_left_out_and_counted() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let with = |host: &str, endpoints: &str| {
+        let said = [
+            ("dubbo.metadata.revision", "r1"),
+            ("dubbo.endpoints", endpoints),
+        ];
+        at("app", host, 20000, &said)
+    };
+    let both = r#"[{"port":50051,"protocol":"tri"},{"port":20000,"protocol":"dubbo"}]"#;
+    let dubbo = r#"[{"port":20000,"protocol":"dubbo"}]"#;
+    world
+        .registry
+        .list("app", vec![with("10.0.0.1", both), with("10.0.0.2", dubbo)]);
+    world
+        .instances
+        .serve(info("app", "r1", &["a.B:tri", "a.B:dubbo"]));
+
+    let mut any = world.follow("a.B").await;
+    let urls: Vec<_> = {
+        let providers = any.0.current().state.expect("providers").providers;
+        providers
+            .iter()
+            .map(|url| format!("{}:{}", url.protocol(), url.address()))
+            .collect()
+    };
+    assert_eq!(
+        urls,
+        [
+            "dubbo:10.0.0.1:20000",
+            "tri:10.0.0.1:50051",
+            "dubbo:10.0.0.2:20000"
+        ]
+    );
+    let mut tri = world.follow("a.B?protocol=tri").await;
+    assert_eq!(tri.addresses(), ["10.0.0.1:50051"]);
+    assert_eq!(
+        tri.step("matching"),
+        "matching: a.B on tri is served in 1 place; 1 instance without a port for it -> 1"
+    );
+    assert_eq!(world.consumer.stats().portless, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_steps_say_what_there_is_instead() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let mut list = instances("app", "r1", 1, 2);
+    list.extend(instances("app", "0", 2, 1));
+    let mut disabled = instances("app", "r1", 3, 1);
+    disabled[0].enabled = false;
+    list.extend(disabled);
+    world.registry.list("app", list);
+    world.instances.serve(info(
+        "app",
+        "r1",
+        &["g2/a.B:2.0:tri", "g2/a.B:1.0:dubbo", "a.C:tri"],
+    ));
+    let mut following = world
+        .follow("a.B?group=g2&version=2.0&protocol=dubbo")
+        .await;
+    assert!(following.addresses().is_empty());
+    assert_eq!(
+        ["mapping", "instances", "metadata", "matching"].map(|name| following.step(name)),
+        [
+            "mapping: a.B is provided by app (metadata report zk1) -> 1",
+            "instances: app has 3 and 1 that want no calls -> 3",
+            "metadata: 1 revision known; 1 instance without services -> 2",
+            "matching: none serves g2/a.B:2.0 on dubbo; there is g2/a.B:1.0:dubbo, g2/a.B:2.0:tri -> 0",
+        ]
+    );
+}

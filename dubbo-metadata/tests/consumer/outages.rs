@@ -1,0 +1,128 @@
+//! What happens while the registry is away, and what is left behind by those who go.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::fakes::{World, addresses, info, instances};
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a15_an_outage_of_the_registry_changes_no_list_and_fetches_nothing() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let list = instances("app", "r1", 1, 100);
+    world.registry.list("app", list.clone());
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    let mut following = world.follow("a.B").await;
+    let before = following.0.current().state.expect("providers").providers;
+    assert_eq!(before.len(), 100);
+
+    for _ in 0..60 {
+        world.registry.fail("app", "session expired");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    // Told once, as what it is: nobody knows.
+    let update = following.next().await;
+    let error = update.state.expect_err("an error, not a list");
+    assert_eq!(error.reason, "session expired");
+    following.stays_quiet(Duration::from_secs(1)).await;
+
+    world.registry.list("app", list);
+    let update = following.next().await;
+    let after = update.state.expect("providers").providers;
+    assert!(Arc::ptr_eq(&before, &after), "the same list");
+    following.stays_quiet(Duration::from_mins(1)).await;
+    assert_eq!(world.instances.calls().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registry_that_is_away_from_the_start_is_pending() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.fail("app", "connection refused");
+    let mut following = world.follow("a.B").await;
+    let error = following.error();
+    assert!(
+        error.ends_with(
+            "instances: those of app are not known yet; the registry fails: list at zookeeper://10.0.0.100:2181: \
+             connection refused -> 0"
+        ),
+        "{error}"
+    );
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    world.registry.list("app", instances("app", "r1", 1, 1));
+    following.until(1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_metadata_is_used_while_the_registry_is_away() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let mut list = instances("app", "r1", 1, 1);
+    list.extend(instances("app", "r2", 2, 1));
+    world.registry.list("app", list);
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    let mut following = world.follow("a.B").await;
+    assert_eq!(following.addresses().len(), 1);
+    world.registry.fail("app", "connection refused");
+    assert!(following.next().await.state.is_err());
+    world.instances.serve(info("app", "r2", &["a.B:tri"]));
+    assert_eq!(addresses(&following.next().await).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_list_clears_unless_that_is_switched_off() {
+    for (protected, want) in [(false, 0), (true, 2)] {
+        let world = World::with(|options| options.empty_protection = protected);
+        world.report.map("a.B", "app");
+        world.registry.list("app", instances("app", "r1", 1, 2));
+        world.instances.serve(info("app", "r1", &["a.B:tri"]));
+        let mut following = world.follow("a.B").await;
+        world.registry.list("app", Vec::new());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(following.addresses().len(), want, "protected: {protected}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_followed_is_let_go_with_the_last_subscription() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "r1", 1, 2));
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    let one = world.follow("a.B?group=*").await;
+    let other = world.follow("a.B").await;
+    assert_eq!((world.registry.watches(), world.report.watches()), (1, 1));
+
+    drop(one);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!((world.registry.watches(), world.report.watches()), (1, 1));
+    assert_eq!(world.consumer.stats().applications, 1);
+    drop(other);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!((world.registry.watches(), world.report.watches()), (0, 0));
+    let stats = world.consumer.stats();
+    assert_eq!((stats.applications, stats.tasks), (0, 0));
+
+    // What it learnt stays.
+    let mut again = world.follow("a.B").await;
+    assert_eq!(again.addresses().len(), 2);
+    assert_eq!(world.instances.calls().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_consumer_ends_everything_and_says_so() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "r1", 1, 2));
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    let mut following = world.follow("a.B").await;
+    world.consumer.close().await;
+    assert!(following.0.changed().await.is_none());
+    assert_eq!((world.registry.watches(), world.report.watches()), (0, 0));
+    assert_eq!(world.consumer.stats().tasks, 0);
+    let url = "consumer://10.0.0.9/a.B".parse().expect("valid");
+    let error = world.consumer.subscribe(&url).await.expect_err("closed");
+    assert_eq!(
+        error.to_string(),
+        "subscribe to a.B at zookeeper://10.0.0.100:2181: it is closed"
+    );
+}
