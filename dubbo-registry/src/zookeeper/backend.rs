@@ -157,28 +157,31 @@ impl Backend for Ensemble {
             here.extend(wanted);
             gone
         };
-        let shows = entries.iter().map(|entry| async {
+        let showing = entries.iter().map(|entry| async {
             let path = layout::join(&place.0, &entry.id);
             self.show_entry(&path, &entry.value).await
         });
-        let hides = gone.iter().map(|id| async {
+        let hiding = gone.iter().map(|id| async {
             let path = layout::join(&place.0, id);
             self.hide_entry(&path).await
         });
-        let (shown, hidden) = join(join_all(shows), join_all(hides)).await;
+        let (done, hidden) = join(join_all(showing), join_all(hiding)).await;
         {
             let mut all = self.shown.lock();
             if let Some(here) = all.get_mut(place) {
-                let done = gone.iter().zip(&hidden).filter(|(_, done)| done.is_ok());
-                done.for_each(|(id, _)| {
+                for (id, _) in gone
+                    .iter()
+                    .zip(&hidden)
+                    .filter(|(_, hidden)| hidden.is_ok())
+                {
                     here.remove(id);
-                });
+                }
                 if here.is_empty() {
                     all.remove(place);
                 }
             }
         }
-        for done in shown.into_iter().chain(hidden) {
+        for done in done.into_iter().chain(hidden) {
             done.map_err(Failure::into_error)?;
         }
         Ok(())

@@ -317,13 +317,11 @@ impl Shared {
             return Err(Failure::unavailable(self.error(&operation(), reason)));
         };
         let limit = self.options.timeout;
-        match timeout(limit, make(client, path.to_owned())).await {
-            Ok(answer) => answer.map_err(|error| Failure::of(operation(), &self.address, error)),
-            Err(_) => {
-                let reason = format!("no answer within {limit:?}; whether it was done is open");
-                Err(Failure::unavailable(self.error(&operation(), reason)))
-            }
-        }
+        let Ok(answer) = timeout(limit, make(client, path.to_owned())).await else {
+            let reason = format!("no answer within {limit:?}; whether it was done is open");
+            return Err(Failure::unavailable(self.error(&operation(), reason)));
+        };
+        answer.map_err(|error| Failure::of(operation(), &self.address, error))
     }
 
     /// Begins a session.

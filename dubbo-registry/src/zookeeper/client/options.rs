@@ -86,7 +86,7 @@ impl fmt::Debug for Options {
 /// Java's name and default.
 const SESSION: Key<Duration> = Key {
     name: "session",
-    default: || Duration::from_secs(60),
+    default: || Duration::from_mins(1),
 };
 
 /// dubbo-go's default. Java waits 30 s.

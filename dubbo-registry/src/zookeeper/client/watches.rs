@@ -191,8 +191,8 @@ impl Target {
                 .map(|name| join(&self.path, name))
                 .filter(|path| !armed.watched.contains(path))
                 .collect();
-            let watched = fresh.iter().map(|path| arm_child(shared, path));
-            for (path, watcher) in fresh.iter().zip(join_all(watched).await) {
+            let arming = fresh.iter().map(|path| arm_child(shared, path));
+            for (path, watcher) in fresh.iter().zip(join_all(arming).await) {
                 armed.take_child(path, watcher?);
             }
         }
@@ -248,12 +248,12 @@ impl Armed {
 
 /// Watches the data of a child; nothing when it has gone.
 async fn arm_child(shared: &Shared, path: &str) -> Result<Option<OneshotWatcher>, Failure> {
-    let watched = shared
+    let armed = shared
         .request("watch", path, |client, path| async move {
             client.get_and_watch_data(&path).await
         })
         .await;
-    match watched {
+    match armed {
         Ok((_, _, watcher)) => Ok(Some(watcher)),
         // One that we may not read can stay unwatched: nobody reads it.
         Err(failure) if matches!(failure.why, Why::Absent | Why::Refused) => Ok(None),

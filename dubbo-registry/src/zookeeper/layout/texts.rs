@@ -35,12 +35,12 @@ impl Texts {
 
 impl TextLayout for Texts {
     fn app(&self, application: &str, revision: &str) -> Vec<TextKey> {
-        let mut keys = vec![key(java_path(
+        let mut keys = vec![key(&java_path(
             &self.root,
             &[&["metadata", application], &[revision]],
         ))];
         if self.is_for_go33 {
-            keys.push(key(join(&join(&self.root, application), revision)));
+            keys.push(key(&join(&join(&self.root, application), revision)));
         }
         keys
     }
@@ -50,7 +50,7 @@ impl TextLayout for Texts {
     }
 
     fn mapping(&self, interface: &str) -> Vec<TextKey> {
-        vec![key(join(&join(&self.root, "mapping"), interface))]
+        vec![key(&join(&join(&self.root, "mapping"), interface))]
     }
 
     fn definition(&self, id: &str) -> TextKey {
@@ -62,7 +62,7 @@ impl TextLayout for Texts {
             interface => utf8_percent_encode(interface, SEGMENT).to_string(),
         };
         let service = ["metadata", &*interface, version, group, side];
-        key(java_path(&self.root, &[&service, &[application]]))
+        key(&java_path(&self.root, &[&service, &[application]]))
     }
 
     fn config(&self, name: &str, group: &str) -> Vec<TextKey> {
@@ -71,7 +71,7 @@ impl TextLayout for Texts {
         } else {
             group
         };
-        vec![key(join(&join(&self.config, group), name))]
+        vec![key(&join(&join(&self.config, group), name))]
     }
 }
 
@@ -92,8 +92,8 @@ fn java_path(root: &str, steps: &[&[&str]]) -> String {
     join(root, &path)
 }
 
-fn key(path: String) -> TextKey {
-    let (group, name) = path.rsplit_once('/').unwrap_or(("", &path));
+fn key(path: &str) -> TextKey {
+    let (group, name) = path.rsplit_once('/').unwrap_or(("", path));
     TextKey {
         group: group.into(),
         name: name.into(),
