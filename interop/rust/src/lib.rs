@@ -15,6 +15,7 @@ pub mod consumer;
 mod headers;
 mod held;
 pub mod provider;
+pub mod registries;
 pub mod user;
 
 /// The contract's messages, its server and its client.

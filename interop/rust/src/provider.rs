@@ -22,20 +22,24 @@ use crate::{
 /// Implements the service.
 #[derive(Debug)]
 pub struct Greeter {
-    suffix: &'static str,
+    suffix: String,
 }
 
 impl Greeter {
     /// The export without group and version.
     pub fn plain() -> Self {
-        Self { suffix: "" }
+        Self::with_suffix("")
     }
 
     /// The export of group `g1`, version `1.0.0`.
     pub fn grouped() -> Self {
-        Self {
-            suffix: " from g1/1.0.0",
-        }
+        Self::with_suffix(" from g1/1.0.0")
+    }
+
+    /// One whose answers end with `suffix`.
+    pub fn with_suffix(suffix: impl Into<String>) -> Self {
+        let suffix = suffix.into();
+        Self { suffix }
     }
 }
 

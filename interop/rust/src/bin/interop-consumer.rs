@@ -1,12 +1,21 @@
-//! Calls the contract, and prints a line of JSON per case.
+//! Calls the contract, and prints a line of JSON per case. With a registry it looks for providers there, and prints a line
+//! whenever its calls begin to fare otherwise.
 
 use std::error::Error;
 
-use interop::{Arguments, consumer::Consumer};
+use interop::{
+    Arguments,
+    consumer::{Consumer, discover},
+    registries,
+};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::of_process(&["tri", "dubbo", "cases"])?;
+    let known = [&["tri", "dubbo", "cases"], &registries::FLAGS[..]].concat();
+    let arguments = Arguments::of_process(&known)?;
+    if arguments.get("registry").is_some() {
+        return discover(&arguments).await;
+    }
     let consumer = Consumer::new(&arguments)?;
     let labels = arguments.get("cases").ok_or(
         "--cases=PROTOCOL/NAME,… is missing; `cargo xtask interop go --case ?` lists the names",

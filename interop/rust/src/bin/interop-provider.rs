@@ -3,19 +3,25 @@
 use std::{error::Error, io, process, thread, time::Duration};
 
 use dubbo::{
-    Instance,
+    InstanceBuilder,
     config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
 };
 use interop::{
     Arguments, Notice,
     contract::GreeterServer,
     provider::Greeter,
+    registries,
     user::{UserServiceServer, UserStreamServiceServer, UserStreams, Users},
 };
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::of_process(&["tri", "dubbo", "until-stdin-ends"])?;
+    let known = [
+        &["tri", "dubbo", "name", "until-stdin-ends"],
+        &registries::FLAGS[..],
+    ]
+    .concat();
+    let arguments = Arguments::of_process(&known)?;
     if arguments.get("until-stdin-ends").is_some() {
         thread::spawn(|| {
             // However the input ends, its writer is gone.
@@ -23,40 +29,69 @@ async fn main() -> Result<(), Box<dyn Error>> {
             process::exit(1);
         });
     }
-
-    let grouped = || ServiceConfig::new().group("g1").version("1.0.0");
-    // Calls in flight finish and new ones are refused at once: without a registry nobody needs time to notice that the
-    // provider leaves.
-    let shutdown = ShutdownConfig::new()
-        .step_timeout(Duration::ZERO)
-        .consumer_update_wait_time(Duration::ZERO)
-        .offline_request_window_timeout(Duration::ZERO);
-    let mut builder = Instance::builder()
-        .application("interop-rust-provider")
-        .shutdown(shutdown)
-        .provide(UserServiceServer::new(Users::plain()))
-        .provide_with(UserServiceServer::new(Users::grouped()), grouped());
-    if let Some(port) = arguments.get("tri") {
-        let triple = |options: ServiceConfig| options.protocol_ids(["tri"]);
-        builder = builder
-            .protocol("tri", ProtocolConfig::tri().port(port.parse()?))
-            .provide_with(
-                UserStreamServiceServer::new(UserStreams),
-                triple(ServiceConfig::new()),
-            )
-            .provide_with(
-                GreeterServer::new(Greeter::plain()),
-                triple(ServiceConfig::new()),
-            )
-            .provide_with(GreeterServer::new(Greeter::grouped()), triple(grouped()));
+    let mut builder = registries::builder(&arguments, "interop-rust-provider")?;
+    for name in ["tri", "dubbo"] {
+        if let Some(port) = arguments.get(name) {
+            let protocol = ProtocolConfig::new().name(name).port(port.parse()?);
+            builder = builder.protocol(name, protocol);
+        }
     }
-    if let Some(port) = arguments.get("dubbo") {
-        let dubbo = ProtocolConfig::new().name("dubbo").port(port.parse()?);
-        builder = builder.protocol("dubbo", dubbo);
-    }
+    let discovered = arguments.get("registry").is_some();
+    // Calls in flight finish and new ones are refused at once. In a registry consumers need time to notice that the
+    // provider leaves, without one nobody does.
+    let leave = Duration::from_secs(u64::from(discovered));
+    builder = builder.shutdown(
+        ShutdownConfig::new()
+            .step_timeout(Duration::ZERO)
+            .consumer_update_wait_time(leave)
+            .offline_request_window_timeout(Duration::ZERO),
+    );
+    builder = if discovered {
+        let name = arguments
+            .get("name")
+            .ok_or("--name=… is missing: consumers tell by it who answers")?;
+        offer_to_discover(builder, &format!(" from {name}"))
+    } else {
+        offer_all(builder, arguments.get("tri").is_some())
+    };
     let instance = builder.build()?;
     instance.start().await?;
     Notice::ready().print();
     instance.serve().await?;
     Ok(())
+}
+
+/// The whole contract, plain and in a group, over all that is served.
+fn offer_all(builder: InstanceBuilder, over_triple: bool) -> InstanceBuilder {
+    let grouped = || ServiceConfig::new().group("g1").version("1.0.0");
+    let builder = builder
+        .provide(UserServiceServer::new(Users::plain()))
+        .provide_with(UserServiceServer::new(Users::grouped()), grouped());
+    if !over_triple {
+        return builder;
+    }
+    let triple = |options: ServiceConfig| options.protocol_ids(["tri"]);
+    builder
+        .provide_with(
+            UserStreamServiceServer::new(UserStreams),
+            triple(ServiceConfig::new()),
+        )
+        .provide_with(
+            GreeterServer::new(Greeter::plain()),
+            triple(ServiceConfig::new()),
+        )
+        .provide_with(GreeterServer::new(Greeter::grouped()), triple(grouped()))
+}
+
+/// Each service once, over one protocol, with answers that say who gave them.
+fn offer_to_discover(builder: InstanceBuilder, suffix: &str) -> InstanceBuilder {
+    builder
+        .provide_with(
+            GreeterServer::new(Greeter::with_suffix(suffix)),
+            ServiceConfig::new().protocol_ids(["tri"]),
+        )
+        .provide_with(
+            UserServiceServer::new(Users::with_suffix(suffix)),
+            ServiceConfig::new().protocol_ids(["dubbo"]),
+        )
 }

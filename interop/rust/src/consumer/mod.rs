@@ -2,6 +2,7 @@
 
 mod calls;
 mod cases;
+mod discovery;
 mod generic;
 mod life;
 mod messages;
@@ -25,7 +26,7 @@ use crate::{
 };
 
 use self::outcome::Fault;
-pub use self::outcome::Report;
+pub use self::{discovery::discover, outcome::Report};
 
 /// Calls the provider, at an address for each protocol.
 #[derive(Debug)]

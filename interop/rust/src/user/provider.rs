@@ -25,7 +25,7 @@ use crate::{headers, held::Held, pattern};
 /// Implements the service.
 #[derive(Debug)]
 pub struct Users {
-    suffix: &'static str,
+    suffix: String,
     oneways: AtomicI32,
 }
 
@@ -40,9 +40,10 @@ impl Users {
         Self::with_suffix(" from g1/1.0.0")
     }
 
-    fn with_suffix(suffix: &'static str) -> Self {
+    /// One whose answers end with `suffix`.
+    pub fn with_suffix(suffix: impl Into<String>) -> Self {
         Self {
-            suffix,
+            suffix: suffix.into(),
             oneways: AtomicI32::new(0),
         }
     }

@@ -1,0 +1,96 @@
+//! Calls of whichever provider a registry has.
+
+use std::{error::Error, io, thread, time::Duration};
+
+use dubbo::{Status, config::ReferenceConfig};
+use serde_json::{Value, json};
+use tokio::{
+    sync::watch,
+    time::{MissedTickBehavior, interval},
+};
+
+use super::calls::named;
+use crate::{Arguments, contract::GreeterClient, registries, user::UserServiceClient};
+
+/// Calls one method of each contract in turn until the standard input ends. Prints a line whenever it is answered by
+/// another provider or fails in another way, and the totals at the end.
+///
+/// # Errors
+///
+/// What the framework has against the configuration.
+pub async fn discover(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let instance = registries::builder(arguments, "interop-rust-consumer")?.build()?;
+    // It retries as often as the framework does unless told otherwise.
+    let options = |protocol: &str| {
+        ReferenceConfig::new()
+            .protocol(protocol)
+            .timeout(Duration::from_secs(1))
+            .check(false)
+    };
+    let greeter: GreeterClient = instance.refer_with(options("tri")).await?;
+    let user: UserServiceClient = instance.refer_with(options("dubbo")).await?;
+    let over = end_of_input();
+    tokio::join!(
+        keep_calling("tri/greeter", over.clone(), async || {
+            let answer = greeter.greet(named("dubbo")).await?;
+            Ok(answer.into_message().greeting)
+        }),
+        keep_calling("dubbo/user", over, async || {
+            Ok(user.hello("dubbo".to_owned()).await?.into_message())
+        }),
+    );
+    instance.shutdown(Duration::ZERO).await;
+    Ok(())
+}
+
+/// Is closed when the standard input ends.
+fn end_of_input() -> watch::Receiver<()> {
+    let (sender, over) = watch::channel(());
+    thread::spawn(move || {
+        // However the input ends, its writer is gone.
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        drop(sender);
+    });
+    over
+}
+
+async fn keep_calling(
+    contract: &str,
+    mut over: watch::Receiver<()>,
+    call: impl AsyncFn() -> Result<String, Status>,
+) {
+    let mut tick = interval(CALL_EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut last = Value::Null;
+    let (mut calls, mut failed) = (0_u64, 0_u64);
+    let say = |mut line: Value, calls: u64, failed: u64| {
+        line["contract"] = contract.into();
+        line["calls"] = calls.into();
+        line["failed"] = failed.into();
+        println!("{line}");
+    };
+    loop {
+        tokio::select! {
+            _ = over.changed() => break,
+            _ = tick.tick() => {}
+        }
+        calls += 1;
+        let now = match call().await {
+            Ok(answer) => {
+                let by = answer.split_once(" from ").map_or("", |(_, name)| name);
+                json!({"event": "answered", "by": by})
+            }
+            Err(status) => {
+                failed += 1;
+                json!({"event": "failed", "error": status.message()})
+            }
+        };
+        if now != last {
+            say(now.clone(), calls, failed);
+            last = now;
+        }
+    }
+    say(json!({"event": "totals"}), calls, failed);
+}
+
+const CALL_EVERY: Duration = Duration::from_millis(100);
