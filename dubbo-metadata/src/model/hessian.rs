@@ -87,7 +87,7 @@ impl FromHessian for ServiceInfo {
                 2 => service.version = text(decoder)?,
                 3 => service.protocol = text(decoder)?,
                 4 => service.port = port(decoder)?,
-                5 => service.path = json::trimmed(text(decoder)?),
+                5 => service.path = json::trimmed(&text(decoder)?),
                 _ => service.params = entries(decoder)?.into_iter().collect(),
             }
             Ok(())

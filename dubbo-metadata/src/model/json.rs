@@ -103,7 +103,7 @@ impl From<ReadService> for ServiceInfo {
             version: read.version.unwrap_or_default(),
             protocol: read.protocol.unwrap_or_default(),
             port: port(read.port.0),
-            path: trimmed(read.path.unwrap_or_default()),
+            path: trimmed(&read.path.unwrap_or_default()),
             params: read
                 .params
                 .unwrap_or_default()
@@ -115,11 +115,8 @@ impl From<ReadService> for ServiceInfo {
 }
 
 /// A path has no leading slash.
-pub(super) fn trimmed(path: String) -> String {
-    match path.strip_prefix('/') {
-        Some(rest) => rest.to_owned(),
-        None => path,
-    }
+pub(super) fn trimmed(path: &str) -> String {
+    path.trim_start_matches('/').to_owned()
 }
 
 /// What is no port means what 0 means: the endpoints say it. Negative ones are kept, as a digest is made of them.

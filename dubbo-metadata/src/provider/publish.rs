@@ -74,13 +74,15 @@ impl Publisher {
         random: &mut fastrand::Rng,
     ) -> Result<(), NotPublished> {
         loop {
-            let error = match self.attempt(published).await {
+            let limit = match &self.trouble {
+                Some(trouble) if trouble.deadline > Instant::now() => trouble.deadline,
+                _ => Instant::now() + self.timeout,
+            };
+            let error = match self.attempt(published, limit).await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            let trouble = self
-                .trouble
-                .get_or_insert_with(|| Trouble::until(Instant::now() + self.timeout));
+            let trouble = self.trouble.get_or_insert_with(|| Trouble::until(limit));
             if error.kind == RegistryErrorKind::Refused {
                 return Err(NotPublished { error, retry: None });
             }
@@ -98,11 +100,7 @@ impl Publisher {
         }
     }
 
-    async fn attempt(&self, published: &Published) -> Result<(), RegistryError> {
-        let limit = match &self.trouble {
-            Some(trouble) if trouble.deadline > Instant::now() => trouble.deadline,
-            _ => Instant::now() + self.timeout,
-        };
+    async fn attempt(&self, published: &Published, limit: Instant) -> Result<(), RegistryError> {
         let publish = self.report.publish_app(
             &self.application,
             published.revision(),
