@@ -8,6 +8,8 @@ mod backend;
 mod center;
 mod clients;
 mod errors;
+#[cfg(test)]
+mod flaky;
 mod instances;
 mod interface;
 mod keys;

@@ -25,7 +25,7 @@ pub(crate) struct MemoryClient {
 
 impl MemoryClient {
     /// A client of `store`, which messages call what `url` does.
-    pub(super) fn new(url: &Url, store: Arc<Store>) -> Self {
+    pub(crate) fn new(url: &Url, store: Arc<Store>) -> Self {
         Self {
             id: store.number(),
             store,
@@ -36,6 +36,12 @@ impl MemoryClient {
                 connection: 1,
             }),
         }
+    }
+
+    /// Forgets what this client shows, as servers do with a session that is over.
+    #[cfg(test)]
+    pub(crate) fn forget(&self) {
+        self.store.leave(self.id);
     }
 
     fn follow(&self, watched: Watched, hint: Hint) -> Guard {

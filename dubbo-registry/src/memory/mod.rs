@@ -16,7 +16,7 @@ use dubbo_core::{
     url::Url,
 };
 
-use self::{client::MemoryClient, store::Store};
+pub(crate) use self::{client::MemoryClient, store::Store};
 use crate::{
     center::Center, clients::Clients, instances::Instances, interface::InterfaceRegistry,
     plain::Plain, reconcile::Reconciler, report::Report,

@@ -16,7 +16,7 @@ use crate::backend::{Entry, Hint, Place, Text, TextKey};
 
 /// The content of a registry. Its clients share it.
 #[derive(Default)]
-pub(super) struct Store(Mutex<Content>);
+pub(crate) struct Store(Mutex<Content>);
 
 #[derive(Default)]
 struct Content {
@@ -100,7 +100,7 @@ impl Store {
     }
 
     /// What stands in `place`, in the order in which it came. Of two entries with one id, the one that came last.
-    pub(super) fn read(&self, place: &Place) -> Vec<Entry<Url>> {
+    pub(crate) fn read(&self, place: &Place) -> Vec<Entry<Url>> {
         let content = self.0.lock();
         let mut by_id: HashMap<&str, &Standing> = HashMap::new();
         for standing in content.places.get(place).into_iter().flatten() {
@@ -178,7 +178,7 @@ impl Store {
 
     /// How many watches there are.
     #[cfg(test)]
-    pub(super) fn watchers(&self) -> usize {
+    pub(crate) fn watchers(&self) -> usize {
         self.0.lock().watches.len()
     }
 }

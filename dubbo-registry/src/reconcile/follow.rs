@@ -125,6 +125,8 @@ impl<S: Source> Follower<S> {
     async fn look(&mut self, up: Up) -> Result<Duration, RegistryError> {
         if self.guard.as_ref().map(|(session, _)| *session) != Some(up.session) {
             self.guard = None;
+            // Late hints of the session before lead nowhere.
+            self.hints = Arc::default();
             self.source.ready(up.session).await;
             let armed = self.source.watch(Hint(Arc::clone(&self.hints)));
             let what = || format!("watch {}", self.source.name());

@@ -6,7 +6,7 @@ use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
     registry::{RegistryError, RegistryErrorKind},
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use super::{
     Core,
@@ -16,14 +16,18 @@ use super::{
 use crate::backend::{Backend, Entry, Place, Session};
 
 /// Keeps `place` until nothing is wished for there any more and nothing is left there, or the client is gone.
-pub(super) async fn keep<B: Backend>(core: Arc<Core<B>>, place: Place, dirty: Arc<Notify>) {
+pub(super) async fn keep<B: Backend>(
+    core: Arc<Core<B>>,
+    place: Place,
+    versions: watch::Receiver<u64>,
+) {
     let sessions = core.backend.session();
     let mut keeper = Keeper {
         poll: request::poll(core.backend.timing()),
         backoff: Backoff::new(BackoffPolicy::default()),
         core,
         place,
-        dirty,
+        versions,
         sessions,
         session: None,
         visible: BTreeMap::new(),
@@ -34,7 +38,7 @@ pub(super) async fn keep<B: Backend>(core: Arc<Core<B>>, place: Place, dirty: Ar
 struct Keeper<B: Backend> {
     core: Arc<Core<B>>,
     place: Place,
-    dirty: Arc<Notify>,
+    versions: watch::Receiver<u64>,
     sessions: watch::Receiver<Session>,
     poll: Backoff,
     backoff: Backoff,
@@ -51,6 +55,8 @@ impl<B: Backend> Keeper<B> {
                 self.visible.clear();
                 self.core.shows.forgotten(&self.place);
             }
+            // What changes from here on is not in the plan.
+            self.versions.borrow_and_update();
             let plan = self.core.shows.plan(&self.place);
             let result = self.fulfil(&plan).await;
             self.core.shows.tried(&self.place, up.session);
@@ -140,7 +146,7 @@ impl<B: Backend> Keeper<B> {
     async fn rest(&mut self, wait: Duration) {
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = self.dirty.notified() => {}
+            _ = self.versions.changed() => {}
             _ = self.sessions.changed() => {}
         }
     }

@@ -20,6 +20,8 @@ mod keep;
 mod request;
 mod shows;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod texts;
 mod view;
 
@@ -196,8 +198,8 @@ impl<B: Backend> Handle<B> {
     pub(crate) fn show(&self, place: &Place, entry: Entry<B::Value>) -> Fulfilled {
         let reconciler = &self.reconciler;
         let core = &reconciler.core;
-        core.shows.wish(self.id, place, entry, |dirty| {
-            let keep = keep::keep(Arc::clone(core), place.clone(), dirty);
+        core.shows.wish(self.id, place, entry, |versions| {
+            let keep = keep::keep(Arc::clone(core), place.clone(), versions);
             reconciler.tasks.spawn(keep);
         })
     }
@@ -238,6 +240,7 @@ impl<B: Backend> Handle<B> {
         }
         if self.reconciler.handles.load(Ordering::Relaxed) == 1 {
             self.reconciler.tasks.end().await;
+            self.reconciler.core.shows.clear();
         }
         if self.leave() {
             end(&**backend).await;

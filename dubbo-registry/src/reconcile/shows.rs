@@ -8,7 +8,7 @@ use std::{
 
 use dubbo_core::registry::RegistryError;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
 use crate::backend::{Entry, Place};
 
@@ -38,14 +38,13 @@ pub(super) struct Plan<V> {
 struct Shown<V> {
     wishes: BTreeMap<Arc<str>, Wish<V>>,
     /// Grows with each change of the wishes.
-    version: u64,
+    version: watch::Sender<u64>,
     /// The version that was last shown as a whole.
     shown: u64,
     /// Whether anything was ever tried: if not, nothing can be there.
     tried: bool,
     /// The last session in which it was tried.
     session: Option<u64>,
-    dirty: Arc<Notify>,
     /// Who waits until something is gone, with the version from which on it is.
     hidings: Vec<(u64, oneshot::Sender<()>)>,
 }
@@ -61,14 +60,14 @@ struct Wish<V> {
 }
 
 impl<V: Clone + PartialEq> Shows<V> {
-    /// Wishes for `entry` in `place`, on behalf of `owner`. If nothing was wished for there before, `start` is told what
-    /// tells of changes from now on.
+    /// Wishes for `entry` in `place`, on behalf of `owner`. If nothing was wished for there before, `start` is given the
+    /// versions of the wishes from now on.
     pub(super) fn wish(
         &self,
         owner: u64,
         place: &Place,
         entry: Entry<V>,
-        start: impl FnOnce(Arc<Notify>),
+        start: impl FnOnce(watch::Receiver<u64>),
     ) -> Fulfilled {
         let (sender, receiver) = oneshot::channel();
         let mut places = self.places.lock();
@@ -82,18 +81,19 @@ impl<V: Clone + PartialEq> Shows<V> {
         changed |= wish.value != entry.value;
         wish.value = entry.value;
         wish.owners.insert(owner);
-        if changed {
-            shown.version += 1;
-            shown.dirty.notify_one();
-        }
-        if shown.shown == shown.version {
+        let version = if changed {
+            next(&shown.version)
+        } else {
+            now(&shown.version)
+        };
+        if shown.shown == version {
             // Nobody is listening if this fails, and that is all right.
             let _ = sender.send(Ok(()));
         } else {
-            wish.waiters.push((shown.version, sender));
+            wish.waiters.push((version, sender));
         }
         if is_new {
-            start(Arc::clone(&shown.dirty));
+            start(shown.version.subscribe());
         }
         receiver
     }
@@ -126,7 +126,7 @@ impl<V: Clone + PartialEq> Shows<V> {
         };
         shown.tried = true;
         Plan {
-            version: shown.version,
+            version: now(&shown.version),
             entries: shown
                 .wishes
                 .iter()
@@ -182,8 +182,7 @@ impl<V: Clone + PartialEq> Shows<V> {
                 }
             }
         }
-        shown.version += 1;
-        shown.dirty.notify_one();
+        next(&shown.version);
         true
     }
 
@@ -241,11 +240,17 @@ impl<V: Clone + PartialEq> Shows<V> {
         let mut places = self.places.lock();
         let is_done = places
             .get(place)
-            .is_none_or(|shown| shown.wishes.is_empty() && shown.version == version);
+            .is_none_or(|shown| shown.wishes.is_empty() && now(&shown.version) == version);
         if is_done {
             places.remove(place);
         }
         is_done
+    }
+
+    /// Forgets all places: nobody keeps them any more.
+    pub(super) fn clear(&self) {
+        let places = mem::take(&mut *self.places.lock());
+        drop(places);
     }
 
     /// In how many places something is wished for or still has to go.
@@ -269,13 +274,12 @@ impl<V> Shown<V> {
             return None;
         }
         self.wishes.remove(id);
-        self.version += 1;
-        self.dirty.notify_one();
+        let version = next(&self.version);
         if !self.tried {
             return None;
         }
         let (sender, receiver) = oneshot::channel();
-        self.hidings.push((self.version, sender));
+        self.hidings.push((version, sender));
         Some(receiver)
     }
 }
@@ -315,14 +319,23 @@ impl<V> Default for Shown<V> {
     fn default() -> Self {
         Self {
             wishes: BTreeMap::new(),
-            version: NEVER,
+            version: watch::Sender::new(NEVER),
             shown: NEVER,
             tried: false,
             session: None,
-            dirty: Arc::default(),
             hidings: Vec::new(),
         }
     }
+}
+
+fn now(version: &watch::Sender<u64>) -> u64 {
+    *version.borrow()
+}
+
+/// A new version, of which the one who keeps the place is told.
+fn next(version: &watch::Sender<u64>) -> u64 {
+    version.send_modify(|version| *version += 1);
+    now(version)
 }
 
 /// The version of wishes before the first one.
