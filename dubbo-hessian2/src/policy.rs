@@ -126,12 +126,13 @@ fn is_built_in(class: &str) -> bool {
     BUILT_IN.iter().any(|prefix| class.starts_with(prefix))
 }
 
-const BUILT_IN: [&str; 6] = [
+const BUILT_IN: [&str; 7] = [
     "com.alibaba.com.caucho.hessian.io.",
     "com.alibaba.dubbo.rpc.",
     "java.",
     "javax.",
     "org.apache.dubbo.common.beanutil.JavaBeanDescriptor",
+    "org.apache.dubbo.metadata.MetadataInfo",
     "org.apache.dubbo.rpc.",
 ];
 
@@ -174,6 +175,13 @@ mod tests {
             ),
             ("javas.Gadget", true, true, false),
             ("org.apache.dubbo.rpc.RpcException", true, true, true),
+            ("org.apache.dubbo.metadata.MetadataInfo", true, true, true),
+            (
+                "org.apache.dubbo.metadata.MetadataInfo$ServiceInfo",
+                true,
+                true,
+                true,
+            ),
             ("org.apache.dubbo.Gadget", true, true, false),
             ("com.y.MyException", true, true, false),
             ("", true, true, false),
