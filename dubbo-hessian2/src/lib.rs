@@ -24,7 +24,7 @@
 //!
 //! Rust's own types stand for Java's: `i32` for `int`, `Option<i32>` for `Integer`, `Vec<u8>` for `byte[]`, `Vec<T>` for
 //! `List<T>`, `Box<[T]>` for `T[]`, `HashSet` and `BTreeSet` for `Set`, `HashMap` and `BTreeMap` for `Map`, [`Value`] for
-//! `Object`; [`java`] has the rest. Null reads as `false`, `0`, `""` or an empty collection where the type is one of these,
+//! `Object`; [`java`] has the rest. A `HashMap` may have any hasher. Null reads as `false`, `0`, `""` or an empty collection where the type is one of these,
 //! and is an error where it is not; an `Option` tells null from them.
 //!
 //! # Layout

@@ -76,6 +76,7 @@ pub trait FromHessian: Sized {
     }
 
     /// Reads the key of a map. JSON has no keys but texts, so numbers and booleans are read from these too.
+    #[inline]
     fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         Self::decode(decoder)
     }

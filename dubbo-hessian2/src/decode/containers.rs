@@ -143,6 +143,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Whether the end of a map, or of a list without a length, is next; if so it is read.
+    #[inline]
     pub(super) fn ends(&mut self) -> Result<bool, DecodeError> {
         let end = self.raw_lead()? == END;
         self.position += usize::from(end);

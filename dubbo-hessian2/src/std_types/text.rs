@@ -30,6 +30,7 @@ macro_rules! strings {
 macro_rules! owned_strings {
     ($($type:ty),*) => {
         $(impl FromHessian for $type {
+            #[inline]
             fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
                 if let Some(text) = decoder.short_str() {
                     return Ok(text.to_owned().into());
