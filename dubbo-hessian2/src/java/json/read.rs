@@ -1,6 +1,8 @@
 //! Reading JSON text.
 //!
-//! By hand, because what reads JSON otherwise makes a double of a number before anybody can ask for its digits.
+//! By hand, because `serde_json` makes a double of a number before anybody can ask for its digits, unless its feature
+//! `arbitrary_precision` changes it for the whole program or each value is read once more for each level around it, as
+//! `raw_value`.
 
 use std::{borrow::Cow, sync::LazyLock};
 
