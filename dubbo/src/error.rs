@@ -7,6 +7,8 @@ use dubbo_core::{
     service::ServiceKey,
 };
 
+use dubbo_metadata::error::MetadataError;
+
 use crate::config::ConfigErrors;
 
 /// Why an instance could not be built, started or asked for a client.
@@ -52,6 +54,9 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// Something of the application cannot be told to others.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
     /// A registry did not take a service, or does not tell about one.
     #[error(transparent)]
     Registry(#[from] RegistryError),

@@ -119,12 +119,12 @@ pub use dubbo_protocol::java;
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;
-pub use instance::{Instance, InstanceBuilder};
+pub use instance::{Explanation, Instance, InstanceBuilder, Road};
 
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.
 pub mod spi {
     pub use dubbo_core::{
-        cluster, config_center, discovery, filter, invocation, invoker, metadata, payload,
+        cluster, config_center, discovery, explain, filter, invocation, invoker, metadata, payload,
         protocol, registry, subscription, tls,
     };
 }

@@ -158,11 +158,11 @@ impl View {
             (None, None) => format!("{registry} has not answered yet"),
             (None, Some(_)) => format!("{registry} answers"),
         };
+        let Some(listed) = self.listed else {
+            return vec![Step::leaving("registry", answer, 0)];
+        };
         let mut steps = vec![Step::new("registry", answer)];
         steps.extend(self.steps.iter().cloned());
-        let Some(listed) = self.listed else {
-            return steps;
-        };
         let evidence = match self.skipped.len() {
             0 => format!("{listed} listed"),
             _ => format!("{listed} listed, without {}", self.skipped_text()),

@@ -170,12 +170,11 @@ impl Check<'_> {
             } else {
                 "address"
             };
-            match registry.plugin() {
-                Some(plugin) => self.plugin::<dyn MetadataReport>(&format!("{path}.{key}"), plugin),
-                None => {
-                    let message = "needs a `protocol`, or an address such as `nacos://host:port`";
-                    self.error(ProblemKind::Missing, path, "", message);
-                }
+            if let Some(plugin) = registry.plugin() {
+                self.plugin::<dyn MetadataReport>(&format!("{path}.{key}"), plugin);
+            } else {
+                let message = "needs a `protocol`, or an address such as `nacos://host:port`";
+                self.error(ProblemKind::Missing, path, "", message);
             }
         }
         let application = &self.config.application;

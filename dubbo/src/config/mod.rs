@@ -49,10 +49,10 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, Config, ConsumerConfig, Hessian2Config, Layered, LogFormat, LogLevel, LoggerConfig,
-        MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
-        RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig,
-        TripleConfig,
+        ApplicationConfig, Config, ConsumerConfig, Hessian2Config, Layered, LogFormat, LogLevel,
+        LoggerConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig,
+        ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig, RegistryType, Secret,
+        Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,
     },
 };
 

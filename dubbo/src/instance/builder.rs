@@ -11,12 +11,13 @@ use dubbo_core::{
     provider::Service,
     url::Url,
 };
+use dubbo_metadata::consumer::Fetch;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
     Inner, Instance, Phase, Protocols, Running, activity::Activity, host::ToRegistry,
-    refer::unknown_method, registries,
+    refer::unknown_method, registries::Registries,
 };
 use crate::{
     config::{
@@ -26,6 +27,7 @@ use crate::{
     },
     error::Error,
     logging,
+    metadata_service::{FetchOptions, RpcFetch},
 };
 
 /// Collects what an [`Instance`] is made of. Nothing starts before [`Instance::start`].
@@ -180,13 +182,15 @@ impl InstanceBuilder {
         extensions.share(config.tls_config.files());
         extensions.share(config.hessian2.options());
         let protocols = create_protocols(&extensions)?;
-        let registries = registries::create(&config, &extensions)?;
+        let fetch = fetch(&config, &protocols);
+        let registries = Registries::create(&config, &extensions, &fetch)?;
         Ok(Instance(Arc::new(Inner {
             config,
             extensions,
             provided,
             protocols,
             registries,
+            told: Arc::default(),
             to_registry,
             activity: Activity::new(),
             running: Mutex::new(Running::default()),
@@ -293,6 +297,13 @@ fn create_protocols(extensions: &Extensions) -> Result<Protocols, ExtensionError
         protocols.insert(name.to_ascii_lowercase(), plugin);
     }
     Ok(protocols)
+}
+
+/// What asks instances of other applications for their metadata.
+fn fetch(config: &Config, protocols: &Protocols) -> Arc<dyn Fetch> {
+    let mut options = FetchOptions::default();
+    options.timeout = config.metadata.fetch_timeout.unwrap_or(options.timeout);
+    Arc::new(RpcFetch::new(protocols.clone(), options))
 }
 
 /// The protocol called `name`, in any case. Aliases lead to the same value as the name.

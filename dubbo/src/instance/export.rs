@@ -1,23 +1,24 @@
 //! The provider side of a start: services become URLs, URLs are served, then registered.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use dubbo_core::{
-    filter::Chain, protocol::Protocol, provider::Service, service::ServiceKey, url::Url,
+    filter::Chain,
+    invoker::Invoker,
+    protocol::{Exporter, Protocol},
+    provider::Service,
+    service::{ServiceDescriptor, ServiceKey},
+    url::Url,
 };
 use dubbo_protocol::java::with_built_ins;
 
-use super::{
-    INJVM, Inner,
-    activity::CountCalls,
-    filters,
-    registries::{self, NamedRegistry},
-};
+use super::{INJVM, Inner, Running, activity::CountCalls, filters, registries::NamedRegistry};
 use crate::{
-    config::{ApplicationConfig, ProtocolConfig, Serialization, ServiceConfig, defaults},
+    config::{ApplicationConfig, Config, ProtocolConfig, Serialization, ServiceConfig, defaults},
     error::Error,
 };
 
@@ -25,6 +26,7 @@ impl Inner {
     /// Exports every service on its protocols, then registers them all: nobody is told of a port that is not open.
     pub(super) async fn start(&self) -> Result<(), Error> {
         let mut to_register = Vec::new();
+        let mut bound = Vec::new();
         for provided in &self.provided {
             for (id, protocol) in self.protocols_of(&provided.config) {
                 let url = self
@@ -33,17 +35,37 @@ impl Inner {
                 tracing::info!(service = %url.service_key(), protocol = id, address = url.address(), "exported");
                 // Nobody else could call what is in this process.
                 let within = self.extensions.canonical::<dyn Protocol>(url.protocol())? == INJVM;
-                if provided.config.not_register != Some(true) && !within {
+                if within {
+                    continue;
+                }
+                bound.push(url.clone());
+                if provided.config.not_register != Some(true) {
                     to_register.push((&provided.config, url));
                 }
             }
         }
+        self.export_metadata(&bound).await?;
+        let (mut applications, mut interfaces) = (BTreeSet::new(), BTreeSet::new());
         for (config, url) in to_register {
-            for (index, registry) in
-                registries::chosen(&self.registries, config.registry_ids.as_deref())
-            {
-                self.register(index, registry, &url).await?;
+            let url = self.to_registry.published(&url);
+            let chosen = self.registries.chosen(config.registry_ids.as_deref());
+            for (index, registry) in chosen {
+                if let Some(provider) = registry.provider() {
+                    provider.export(&url)?;
+                    applications.insert(index);
+                    interfaces.insert(url.service_key().interface().to_owned());
+                }
+                if registry.takes_interfaces() {
+                    self.register(index, registry, &url).await?;
+                }
             }
+            self.told.exports(url);
+        }
+        for interface in &interfaces {
+            self.registries.map(interface).await?;
+        }
+        for index in applications {
+            self.register_application(index).await?;
         }
         Ok(())
     }
@@ -87,15 +109,27 @@ impl Inner {
         chain.insert(0, Arc::new(CountCalls(Arc::clone(&self.activity))));
         let invoker = Chain::wrap(chain, service.into_invoker(url.clone()));
 
+        self.serve(&url, descriptor, invoker, |running| &mut running.exporters)
+            .await
+    }
+
+    /// Serves `invoker` at `url`, and keeps it `among` others that run. The URL that comes back is the one that is served.
+    pub(super) async fn serve(
+        &self,
+        url: &Url,
+        descriptor: Arc<ServiceDescriptor>,
+        invoker: Arc<dyn Invoker>,
+        among: impl FnOnce(&mut Running) -> &mut Vec<Box<dyn Exporter>>,
+    ) -> Result<Url, Error> {
         let exporter = super::protocol(&self.extensions, &self.protocols, url.protocol())?
-            .export(&url, descriptor, invoker)
+            .export(url, descriptor, invoker)
             .await
             .map_err(|source| Error::Export {
                 service: ServiceKey::clone(&url.service_key()),
                 source,
             })?;
         let bound = exporter.url().clone();
-        if let Err(exporter) = self.keep(exporter, |running| &mut running.exporters) {
+        if let Err(exporter) = self.keep(exporter, among) {
             exporter.unexport().await;
             return Err(ENDED_MEANWHILE);
         }
@@ -108,29 +142,41 @@ impl Inner {
         Ok(!within && self.config.tls_config.files().secures_servers())
     }
 
+    /// Registers one service by its interface.
     async fn register(
         &self,
         index: usize,
         registry: &NamedRegistry,
-        bound: &Url,
+        url: &Url,
     ) -> Result<(), Error> {
-        let url = self.to_registry.published(bound);
         // Noted before it is done: a register that is cut off may have happened.
         self.keep((index, url.clone()), |running| &mut running.registered)
             .map_err(|_| ENDED_MEANWHILE)?;
-        let operation = format!("register {}", url.service_key());
-        registry
-            .within(&operation, registry.plugin.register(&url))
-            .await?;
+        registry.register(url).await?;
         if self.is_ending() {
             // The end may have been quicker than this.
-            let operation = format!("unregister {}", url.service_key());
-            registry
-                .within(&operation, registry.plugin.unregister(&url))
-                .await?;
+            registry.unregister(url).await?;
             return Err(ENDED_MEANWHILE);
         }
         tracing::info!(service = %url.service_key(), address = url.address(), registry = registry.id, "registered");
+        Ok(())
+    }
+
+    /// Registers the application with all that was exported.
+    async fn register_application(&self, index: usize) -> Result<(), Error> {
+        let registry = self.registries.get(index);
+        self.keep(index, |running| &mut running.applications)
+            .map_err(|_| ENDED_MEANWHILE)?;
+        registry.register_application().await?;
+        if self.is_ending() {
+            registry.unregister_application().await?;
+            return Err(ENDED_MEANWHILE);
+        }
+        tracing::info!(
+            application = application_name(&self.config),
+            registry = registry.id,
+            "registered"
+        );
         Ok(())
     }
 }
@@ -140,7 +186,7 @@ fn provider_url(
     application: &ApplicationConfig,
     service: &ServiceConfig,
     protocol: &ProtocolConfig,
-    descriptor: &dubbo_core::service::ServiceDescriptor,
+    descriptor: &ServiceDescriptor,
 ) -> Url {
     let methods = descriptor.method_names().join(",");
     let url = Url::new(
@@ -207,12 +253,8 @@ pub(super) fn set<K>(
 
 /// What the application says about itself in every URL.
 pub(super) fn application_params(application: &ApplicationConfig) -> Vec<(&'static str, &str)> {
-    let name = application
-        .name
-        .as_deref()
-        .unwrap_or(defaults::APPLICATION_NAME);
     let mut params = vec![
-        ("application", name),
+        ("application", name_or_default(application)),
         ("release", RELEASE),
         ("dubbo", WIRE_VERSION),
     ];
@@ -231,6 +273,16 @@ pub(super) fn application_params(application: &ApplicationConfig) -> Vec<(&'stat
     params
 }
 
+/// What the application is called in registries.
+pub(super) fn application_name(config: &Config) -> &str {
+    name_or_default(&config.application)
+}
+
+fn name_or_default(application: &ApplicationConfig) -> &str {
+    let name = application.name.as_deref();
+    name.unwrap_or(defaults::APPLICATION_NAME)
+}
+
 /// As Dubbo Java writes `timestamp`; dubbo-go's are seconds, and readers tell them apart by their size.
 pub(super) fn now_millis() -> u128 {
     SystemTime::now()
@@ -243,7 +295,8 @@ const ENDED_MEANWHILE: Error = Error::State("the instance was shut down while it
 /// What a service without `ip` listens on.
 const ALL_ADDRESSES: &str = "0.0.0.0";
 
-const RELEASE: &str = concat!("dubbo-rust-", env!("CARGO_PKG_VERSION"));
+/// The framework and its version, as `release` says it.
+pub(super) const RELEASE: &str = concat!("dubbo-rust-", env!("CARGO_PKG_VERSION"));
 
 /// The version of Dubbo's RPC protocol that consumers look for.
 const WIRE_VERSION: &str = "2.0.2";

@@ -2,13 +2,16 @@
 
 mod activity;
 mod builder;
+mod explain;
 mod export;
 mod filters;
 mod host;
+mod metadata;
 mod refer;
 mod registries;
 mod shutdown;
 mod signals;
+mod sources;
 
 use std::{
     collections::HashMap,
@@ -19,9 +22,11 @@ use std::{
 
 use dubbo_core::{
     call::{Client, Stub},
+    cluster::Directory,
     extension::Extensions,
     invoker::Invoker,
     protocol::{Exporter, Protocol},
+    service::ServiceKey,
     url::Url,
 };
 use dubbo_protocol::java::GenericClient;
@@ -29,12 +34,14 @@ use parking_lot::Mutex;
 use tokio::{sync::watch, task::JoinSet};
 
 pub use builder::InstanceBuilder;
+pub use explain::{Explanation, Road};
 
 use self::{
     activity::Activity,
     builder::{Provided, protocol},
     host::ToRegistry,
-    registries::NamedRegistry,
+    metadata::Told,
+    registries::Registries,
 };
 use crate::{
     config::{Config, Environment, LoadOptions, ReferenceConfig},
@@ -52,7 +59,9 @@ struct Inner {
     extensions: Extensions,
     provided: Vec<Provided>,
     protocols: Protocols,
-    registries: Vec<NamedRegistry>,
+    registries: Registries,
+    /// What registries have been told of.
+    told: Arc<Told>,
     to_registry: ToRegistry,
     activity: Arc<Activity>,
     running: Mutex<Running>,
@@ -69,9 +78,22 @@ type Protocols = HashMap<String, Arc<dyn Protocol>>;
 #[derive(Default)]
 struct Running {
     exporters: Vec<Box<dyn Exporter>>,
+    /// The metadata service's.
+    metadata: Vec<Box<dyn Exporter>>,
+    /// Registered each by itself, with the position of the registry.
     registered: Vec<(usize, Url)>,
+    /// The positions of the registries that were told of the application.
+    applications: Vec<usize>,
     /// Those that the application still has a client of: dropping the last clone of one releases what it holds.
-    references: Vec<Weak<dyn Invoker>>,
+    references: Vec<Reference>,
+}
+
+/// What a client stands on.
+struct Reference {
+    service: ServiceKey,
+    invoker: Weak<dyn Invoker>,
+    /// Who knows the providers: one directory for each registry, or the one of direct URLs.
+    directories: Vec<Weak<dyn Directory>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -238,6 +260,18 @@ impl Instance {
     ) -> Result<GenericClient, Error> {
         let named = refer::Named::Type(interface, Box::new(options));
         self.0.generic(interface, named).await
+    }
+
+    /// Why there are providers of `service` or none: each step from the question to those that can be called, for every
+    /// reference to it and for every registry that is asked. `service` is a service key, `group/interface:version`.
+    ///
+    /// Of a service that there is no reference to, the registries are asked as one with the consumer's defaults would.
+    ///
+    /// # Errors
+    ///
+    /// `service` is no service key, or a registry cannot be asked for it.
+    pub async fn explain(&self, service: &str) -> Result<Explanation, Error> {
+        self.0.explain(service).await
     }
 
     /// The URLs of the services that are exported, with the addresses that are really served at.

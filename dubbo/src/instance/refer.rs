@@ -6,13 +6,9 @@ use std::{
     time::Duration,
 };
 
-use dubbo_cluster::{
-    directory::{DynamicDirectory, StaticDirectory},
-    router::RouterChain,
-};
 use dubbo_core::{
     call::Stub,
-    cluster::{Cluster, ClusterConfig, Directory, LoadBalance, MethodConfig},
+    cluster::{Cluster, ClusterConfig, LoadBalance, MethodConfig},
     extension::{BoxError, Extensions},
     filter::Chain,
     invoker::Invoker,
@@ -21,10 +17,11 @@ use dubbo_core::{
     yaml::nearest,
 };
 use dubbo_protocol::java::GenericClient;
+use futures_util::future::join_all;
 
-use super::{INJVM, Inner, export, filters, host, registries};
+use super::{Inner, Reference, export, filters, host, sources::join};
 use crate::{
-    config::{Layered as _, ReferenceConfig, defaults, direct_url},
+    config::{Layered as _, ReferenceConfig, defaults},
     error::Error,
 };
 
@@ -61,7 +58,7 @@ impl Inner {
             }
             _ => Arc::clone(descriptor),
         };
-        let consumer = self.consumer_url(config, &descriptor);
+        let consumer = self.consumer_url(config, descriptor.interface());
         let service = consumer.service_key();
         let misfit = config
             .serialization
@@ -71,21 +68,33 @@ impl Inner {
             return Err(Error::Refer { service, reason });
         }
 
-        let make = self.node_maker(config, &descriptor, &consumer)?;
-        let directory = self.directory(config, unmatched, &consumer, make).await?;
-        if config.check.unwrap_or(defaults::CHECK)
-            && let Err(error) = self.check(&service, &directory).await
-        {
-            directory.close().await;
-            return Err(error);
-        }
         let cluster = config.cluster.as_deref().unwrap_or(defaults::CLUSTER);
         let cluster = self.extensions.create::<dyn Cluster>(cluster, &consumer)?;
-        let cluster_config = self.cluster_config(config, &service, &descriptor, &consumer)?;
-        let invoker = cluster.join(directory, Arc::new(cluster_config));
-        let kept = self.keep(Arc::downgrade(&invoker), |running| {
+        let cluster_config =
+            Arc::new(self.cluster_config(config, &service, &descriptor, &consumer)?);
+        let make = self.node_maker(config, &descriptor, &consumer)?;
+        let sources = self.sources(config, unmatched, &consumer, make).await?;
+        if config.check.unwrap_or(defaults::CHECK)
+            && let Err(error) = self.check(&service, &sources).await
+        {
+            join_all(sources.iter().map(|source| source.directory.close())).await;
+            return Err(error);
+        }
+        let directories = sources
+            .iter()
+            .map(|source| Arc::downgrade(&source.directory));
+        let directories = directories.collect();
+        let invoker = join(&consumer, sources, |directory| {
+            cluster.join(directory, Arc::clone(&cluster_config))
+        });
+        let reference = Reference {
+            service: ServiceKey::clone(&service),
+            invoker: Arc::downgrade(&invoker),
+            directories,
+        };
+        let kept = self.keep(reference, |running| {
             let references = &mut running.references;
-            references.retain(|reference| Weak::strong_count(reference) > 0);
+            references.retain(|reference| Weak::strong_count(&reference.invoker) > 0);
             references
         });
         if kept.is_err() {
@@ -195,13 +204,13 @@ impl Inner {
     }
 
     /// The consumer as registries see it, and what its parameters say to protocols and plugins.
-    fn consumer_url(&self, config: &ReferenceConfig, descriptor: &ServiceDescriptor) -> Url {
+    pub(super) fn consumer_url(&self, config: &ReferenceConfig, interface: &str) -> Url {
         let url = Url::new("consumer", host::reachable("0.0.0.0"))
-            .with_path(descriptor.interface())
+            .with_path(interface)
             .with_params(config.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
             .with_params(export::application_params(&self.config.application))
             .with_params([
-                ("interface", descriptor.interface()),
+                ("interface", interface),
                 (
                     "protocol",
                     config.protocol.as_deref().unwrap_or(defaults::PROTOCOL),
@@ -212,6 +221,10 @@ impl Inner {
         url.with_params(export::set([
             ("group", config.group.clone()),
             ("version", config.version.clone()),
+            (
+                "provided-by",
+                config.provided_by.as_ref().map(|names| names.join(",")),
+            ),
             ("cluster", config.cluster.clone()),
             ("loadbalance", config.loadbalance.clone()),
             ("retries", config.retries.map(|n| n.to_string())),
@@ -249,93 +262,6 @@ impl Inner {
             protocols: self.protocols.clone(),
             filters: names.into(),
             descriptor: Arc::clone(descriptor),
-        })
-    }
-
-    async fn directory(
-        &self,
-        config: &ReferenceConfig,
-        unmatched: &str,
-        consumer: &Url,
-        make: NodeMaker,
-    ) -> Result<Arc<dyn Directory>, Error> {
-        let refused = |reason: String| Error::Refer {
-            service: consumer.service_key(),
-            reason,
-        };
-        let refer = move |url| make.clone().make(url);
-        let protocol = config.protocol.as_deref().unwrap_or(defaults::PROTOCOL);
-        if let Some(urls) = direct_urls(config, protocol) {
-            // Those from code have not been checked with the configuration.
-            let urls = urls
-                .iter()
-                .map(|text| {
-                    let url = direct_url(&self.extensions, text);
-                    url.map(|url| complete(&url, protocol))
-                })
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|faults| {
-                    let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-                    refused(faults.join("; "))
-                })?;
-            let directory =
-                StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
-                    .await
-                    .map_err(|error| refused(error.to_string()))?;
-            return Ok(Arc::new(directory));
-        }
-        let mut chosen = registries::chosen(&self.registries, config.registry_ids.as_deref());
-        let Some((_, registry)) = chosen.next() else {
-            return Err(refused(format!(
-                "it has no `url`, and there is no registry to ask; set `url`, or add one to \
-                 `dubbo.registries`{unmatched}"
-            )));
-        };
-        if let Some((_, second)) = chosen.next() {
-            return Err(refused(format!(
-                "several registries for one reference are not supported yet (`{}`, `{}`); choose one with \
-                 `registry-ids`",
-                registry.id, second.id
-            )));
-        }
-        let operation = format!("subscribe to {}", consumer.service_key());
-        let subscription = registry
-            .within(&operation, registry.plugin.subscribe(consumer))
-            .await?;
-        let directory = DynamicDirectory::follow(
-            consumer.clone(),
-            registry.plugin.url(),
-            subscription,
-            RouterChain::default(),
-            refer,
-        )
-        .await;
-        Ok(Arc::new(directory))
-    }
-
-    /// Waits for the first available provider.
-    async fn check(
-        &self,
-        service: &ServiceKey,
-        directory: &Arc<dyn Directory>,
-    ) -> Result<(), Error> {
-        let patience = self
-            .config
-            .consumer
-            .max_wait_time_for_service_discovery
-            .unwrap_or(defaults::MAX_WAIT_TIME_FOR_SERVICE_DISCOVERY);
-        let mut availability = directory.availability();
-        tokio::select! {
-            _ = availability.wait_for(|available| *available) => return Ok(()),
-            () = tokio::time::sleep(patience) => {}
-            () = self.ending() => return Err(NO_MORE_CLIENTS),
-        }
-        Err(Error::NoProvider {
-            service: service.clone(),
-            waited_millis: patience.as_millis(),
-            reason: directory
-                .why_unavailable()
-                .unwrap_or_else(|| "one came just now".to_owned()),
         })
     }
 
@@ -384,7 +310,7 @@ impl Inner {
 
 /// Makes the invokers of one reference's providers.
 #[derive(Clone)]
-struct NodeMaker {
+pub(super) struct NodeMaker {
     extensions: Extensions,
     protocols: super::Protocols,
     filters: Arc<[String]>,
@@ -392,7 +318,7 @@ struct NodeMaker {
 }
 
 impl NodeMaker {
-    async fn make(self, url: Url) -> Result<Arc<dyn Invoker>, BoxError> {
+    pub(super) async fn make(self, url: Url) -> Result<Arc<dyn Invoker>, BoxError> {
         let protocol = super::protocol(&self.extensions, &self.protocols, url.protocol())?;
         let invoker = protocol.refer(&url, self.descriptor).await?;
         let filters = filters::create(&self.extensions, &self.filters, &url)?;
@@ -400,28 +326,8 @@ impl NodeMaker {
     }
 }
 
-const NO_MORE_CLIENTS: Error =
+pub(super) const NO_MORE_CLIENTS: Error =
     Error::State("the instance makes no more clients: its start failed, or it was shut down");
-
-/// The addresses that a reference names itself. `injvm` needs none: its providers are in this instance.
-fn direct_urls(config: &ReferenceConfig, protocol: &str) -> Option<Vec<String>> {
-    let urls = config.url.clone().filter(|urls| !urls.is_empty());
-    let within = || {
-        let alone = config.registry_ids.as_ref().is_none_or(Vec::is_empty);
-        (alone && protocol.eq_ignore_ascii_case(INJVM))
-            .then(|| vec![format!("{INJVM}://localhost")])
-    };
-    urls.or_else(within)
-}
-
-/// `host:port` means the reference's protocol.
-fn complete(url: &Url, protocol: &str) -> Url {
-    if url.protocol().is_empty() {
-        url.with_protocol(protocol)
-    } else {
-        url.clone()
-    }
-}
 
 /// What to say about those of `names` that are no methods, if there are any. Options for a method that does not exist
 /// would have no effect.

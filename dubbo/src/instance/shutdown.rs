@@ -5,11 +5,11 @@ use std::{
     time::Duration,
 };
 
-use dubbo_core::{protocol::Drained, url::Url};
+use dubbo_core::{protocol::Drained, registry::RegistryError, url::Url};
 use futures_util::future::join_all;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, error::Elapsed, timeout_at};
 
-use super::{INJVM, Inner, Phase, Running};
+use super::{INJVM, Inner, Phase, Running, registries::NamedRegistry};
 use crate::config::defaults;
 
 impl Inner {
@@ -58,50 +58,47 @@ impl Inner {
     }
 
     async fn end(&self, deadline: Instant) {
-        let (registered, serves) = {
+        let (registered, applications, serves) = {
             let mut running = self.running.lock();
             let registered = std::mem::take(&mut running.registered);
-            (registered, !running.exporters.is_empty())
+            let applications = std::mem::take(&mut running.applications);
+            (registered, applications, !running.exporters.is_empty())
         };
-        self.leave(&registered, deadline).await;
+        self.leave(&registered, &applications, deadline).await;
         self.announce(deadline).await;
         if serves {
-            self.serve_late_calls(!registered.is_empty(), deadline)
-                .await;
+            let was_registered = !registered.is_empty() || !applications.is_empty();
+            self.serve_late_calls(was_registered, deadline).await;
         }
         self.drain(deadline).await;
         let Running { references, .. } = std::mem::take(&mut *self.running.lock());
-        let references: Vec<_> = references.iter().filter_map(Weak::upgrade).collect();
+        let references = references.iter().map(|reference| &reference.invoker);
+        let references: Vec<_> = references.filter_map(Weak::upgrade).collect();
         join_all(references.iter().map(|reference| reference.close())).await;
         let patience = deadline.max(after(LAST_WORDS));
-        let closed = join_all(
-            self.registries
-                .iter()
-                .map(|registry| registry.plugin.close()),
-        );
-        if timeout_at(patience, closed).await.is_err() {
+        if timeout_at(patience, self.registries.close()).await.is_err() {
             tracing::warn!("a registry did not close in time");
         }
     }
 
     /// Tells the registries that this instance goes. One that does not answer holds up none of the others.
-    async fn leave(&self, registered: &[(usize, Url)], deadline: Instant) {
+    async fn leave(&self, registered: &[(usize, Url)], applications: &[usize], deadline: Instant) {
         let patience = deadline.max(after(LAST_WORDS));
-        let left = registered.iter().map(|(registry, url)| async {
-            let registry = &self.registries[*registry];
-            let operation = format!("unregister {}", url.service_key());
-            let left = registry.within(&operation, registry.plugin.unregister(url));
-            match timeout_at(patience, left).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    tracing::warn!(registry = registry.id, %error, "a registry may still list this instance");
-                }
-                Err(_) => {
-                    tracing::warn!(registry = registry.id, operation, "no time left for it to answer");
-                }
-            }
+        let services = registered.iter().map(|(registry, url)| async move {
+            let registry = self.registries.get(*registry);
+            let what = url.service_key().to_string();
+            tell_of_rest(
+                registry,
+                &what,
+                timeout_at(patience, registry.unregister(url)).await,
+            );
         });
-        join_all(left).await;
+        let applications = applications.iter().map(|registry| async move {
+            let registry = self.registries.get(*registry);
+            let left = timeout_at(patience, registry.unregister_application()).await;
+            tell_of_rest(registry, "the application", left);
+        });
+        tokio::join!(join_all(services), join_all(applications));
     }
 
     /// Tells the consumers that are connected.
@@ -168,6 +165,27 @@ struct Ending(Arc<Inner>);
 impl Drop for Ending {
     fn drop(&mut self) {
         self.0.phase.send_replace(Phase::Ended);
+    }
+}
+
+fn tell_of_rest(
+    registry: &NamedRegistry,
+    what: &str,
+    left: Result<Result<(), RegistryError>, Elapsed>,
+) {
+    let registry = &registry.id;
+    match left {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(registry, what, %error, "a registry may still list this instance");
+        }
+        Err(_) => {
+            tracing::warn!(
+                registry,
+                what,
+                "no time left for it to answer that this instance is gone"
+            );
+        }
     }
 }
 

@@ -220,7 +220,7 @@ async fn an_address_from_code_is_checked_as_one_from_a_file_is() {
 }
 
 #[tokio::test]
-async fn a_reference_without_anyone_to_ask_and_one_with_two_are_refused() {
+async fn a_reference_without_anyone_to_ask_is_refused() {
     let instance = load("dubbo: {}").build().expect("valid");
     let error = instance
         .refer::<GreeterClient>()
@@ -251,30 +251,6 @@ async fn a_reference_without_anyone_to_ask_and_one_with_two_are_refused() {
             "{want}; `dubbo.consumer.references` has neither `GreeterClient` nor `greet.Greeter`{added}"
         );
         assert_eq!(error.to_string(), want);
-    }
-
-    let probe = Probe::new();
-    let two = "dubbo: {registries: {a: {protocol: probe, address: x}, b: {protocol: probe, address: y}}, consumer: \
-               {check: false, REST}}";
-    let refer = async |rest: &str| {
-        let instance = load(&two.replace("REST", rest))
-            .extension::<dyn Registry>("probe", probe.plugin())
-            .build()
-            .expect("valid");
-        instance.refer::<GreeterClient>().await.map(drop)
-    };
-    let error = refer("references: {}").await.expect_err("which one?");
-    assert!(
-        error
-            .to_string()
-            .contains("(`a`, `b`); choose one with `registry-ids`"),
-        "{error}"
-    );
-    for ids in [
-        "registry-ids: [b]",
-        "references: {greet.Greeter: {registry-ids: b}}",
-    ] {
-        refer(ids).await.expect("one");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Instances from the text of their configuration to the wire: what each key does, and how instances begin and end.
 
+mod applications;
 mod balance;
 mod clients;
 mod discovery;

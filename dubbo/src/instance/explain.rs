@@ -1,0 +1,154 @@
+//! Why there is a provider or none, step by step.
+
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
+
+use dubbo_core::{cluster::Directory, explain::Step, service::ServiceKey};
+
+use super::{Inner, registries::NamedRegistry};
+use crate::{config::ReferenceConfig, error::Error};
+
+/// How the providers of one service were found, or were not: the answer of [`Instance::explain`](super::Instance::explain).
+///
+/// Its text has a line for each step.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The service.
+    pub service: ServiceKey,
+    /// One for each registry of each reference, or for the direct URLs of one.
+    pub roads: Vec<Road>,
+}
+
+/// How providers were looked for in one place.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Road {
+    /// Who names the providers, such as `registry nacos://10.0.0.1:8848`.
+    pub origin: String,
+    /// The steps, from the question to those that can be called.
+    pub steps: Vec<Step>,
+}
+
+impl Explanation {
+    /// Whether a call would find a provider.
+    pub fn is_available(&self) -> bool {
+        self.roads.iter().any(|road| road.emptied().is_none())
+    }
+}
+
+impl Road {
+    /// The step at which nothing was left, if there is one.
+    pub fn emptied(&self) -> Option<&Step> {
+        self.steps.iter().find(|step| step.is_empty())
+    }
+
+    fn of(directory: &dyn Directory) -> Self {
+        Self {
+            origin: directory.origin(),
+            steps: directory.explain(),
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_available() {
+            "can be called"
+        } else {
+            "has no provider that can be called"
+        };
+        write!(f, "{} {verdict}", self.service)?;
+        for road in &self.roads {
+            write!(f, "\n{road}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Road {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  {}", self.origin)?;
+        let emptied = self.emptied();
+        for step in &self.steps {
+            let here = if emptied.is_some_and(|emptied| std::ptr::eq(emptied, step)) {
+                "  <- here"
+            } else {
+                ""
+            };
+            write!(f, "\n    {step}{here}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    pub(super) async fn explain(&self, service: &str) -> Result<Explanation, Error> {
+        let key: ServiceKey = service.parse().map_err(|error| Error::Refer {
+            service: ServiceKey::new(service),
+            reason: format!("{error}"),
+        })?;
+        let mut roads: Vec<_> = self
+            .directories_of(&key)
+            .iter()
+            .map(|directory| Road::of(&**directory))
+            .collect();
+        if roads.is_empty() {
+            roads = self.ask(&key).await?;
+        }
+        Ok(Explanation {
+            service: key,
+            roads,
+        })
+    }
+
+    fn directories_of(&self, service: &ServiceKey) -> Vec<Arc<dyn Directory>> {
+        let running = self.running.lock();
+        let references = running.references.iter();
+        let of_service = references.filter(|reference| reference.service == *service);
+        of_service
+            .flat_map(|reference| reference.directories.iter().filter_map(Weak::upgrade))
+            .collect()
+    }
+
+    /// Looks for the providers of a service that nothing here refers to.
+    async fn ask(&self, service: &ServiceKey) -> Result<Vec<Road>, Error> {
+        let mut config = ReferenceConfig::new();
+        config.group = service.group().map(str::to_owned);
+        config.version = service.version().map(str::to_owned);
+        self.config.complete_reference(&mut config);
+        let consumer = self.consumer_url(&config, service.interface());
+        let mut roads = Vec::new();
+        for (_, registry) in self.registries.chosen(config.registry_ids.as_deref()) {
+            roads.push(self.ask_registry(registry, &consumer).await?);
+        }
+        Ok(roads)
+    }
+
+    async fn ask_registry(
+        &self,
+        registry: &NamedRegistry,
+        consumer: &dubbo_core::url::Url,
+    ) -> Result<Road, Error> {
+        let mut subscription = registry.subscribe(consumer).await?;
+        let steps = match subscription.current().state {
+            Ok(snapshot) => {
+                let listed = snapshot.providers.len();
+                let mut steps = vec![Step::new(
+                    "registry",
+                    format!("{} answers", registry.name()),
+                )];
+                steps.extend(snapshot.steps.iter().cloned());
+                steps.push(Step::leaving("listed", format!("{listed} listed"), listed));
+                steps
+            }
+            Err(error) => vec![Step::leaving("registry", error.to_string(), 0)],
+        };
+        Ok(Road {
+            origin: registry.name(),
+            steps,
+        })
+    }
+}

@@ -1,0 +1,400 @@
+//! The configured registries: what is registered there and looked for, by interfaces, by the application, or both.
+
+mod relay;
+mod url;
+
+use std::{sync::Arc, time::Duration};
+
+use dubbo_core::{
+    discovery::ServiceDiscovery,
+    extension::Extensions,
+    metadata::MetadataReport,
+    registry::{Registry, RegistryError, RegistrySnapshot},
+    subscription::Subscription,
+    url::Url,
+};
+use dubbo_metadata::{
+    consumer::{Consumer, ConsumerOptions, Fetch, FetchSlots},
+    instance::Storage,
+    mapping::{Registrar, RegistrarOptions},
+    provider::{Provider, ProviderOptions},
+};
+
+use super::export::{application_name, now_millis};
+use crate::{
+    config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
+    error::Error,
+};
+
+/// All registries of an instance, and the stores of metadata.
+pub(super) struct Registries {
+    all: Vec<NamedRegistry>,
+    reports: Reports,
+    /// Adds this application to those that its interfaces are provided by; none without application-level discovery.
+    registrar: Option<Arc<Registrar>>,
+}
+
+/// The metadata reports by their ids: those of registries have the ids of these.
+type Reports = Vec<(String, Arc<dyn MetadataReport>)>;
+
+/// One registry and what the configuration calls it.
+pub(super) struct NamedRegistry {
+    pub(super) id: String,
+    pub(super) url: Url,
+    /// Whether its providers come first, where it is, and its share of calls, beside other registries.
+    pub(super) preferred: bool,
+    pub(super) zone: Option<String>,
+    pub(super) weight: u32,
+    roads: Roads,
+    timeout: Duration,
+    /// Whether a start fails when it does not answer in time.
+    check: bool,
+}
+
+/// The ways in which a registry is used; at least one.
+struct Roads {
+    interface: Option<Arc<dyn Registry>>,
+    application: Option<Application>,
+}
+
+/// Application-level registration and discovery.
+struct Application {
+    discovery: Arc<dyn ServiceDiscovery>,
+    provider: Arc<Provider>,
+    consumer: Arc<Consumer>,
+    /// How long registering may take beyond the registry's own time: publishing metadata goes before it.
+    publish: Duration,
+}
+
+impl Registries {
+    /// Makes the registries that are not switched off. None of them connects yet.
+    pub(super) fn create(
+        config: &Config,
+        extensions: &Extensions,
+        fetch: &Arc<dyn Fetch>,
+    ) -> Result<Self, Error> {
+        let registries = || {
+            config
+                .registries
+                .iter()
+                .filter(|(_, registry)| !registry.is_off())
+        };
+        let reports = reports(config, extensions)?;
+        let slots = FetchSlots::default();
+        let mut all = Vec::new();
+        for (id, registry) in registries() {
+            let make = Make {
+                config,
+                extensions,
+                fetch,
+                reports: &reports,
+                slots: &slots,
+            };
+            all.push(make.registry(id, registry)?);
+        }
+        let is_mapped = all
+            .iter()
+            .any(|registry| registry.roads.application.is_some());
+        let registrar = is_mapped.then(|| {
+            let mut options =
+                RegistrarOptions::new(application_name(config), reports.clone(), fastrand::u64(..));
+            options.required = config.metadata.mapping_required.unwrap_or(false);
+            Registrar::new(options)
+        });
+        Ok(Self {
+            all,
+            reports,
+            registrar: registrar.transpose()?,
+        })
+    }
+
+    /// Those that a service or reference asks for: all of them when it names none.
+    pub(super) fn chosen<'a>(
+        &'a self,
+        ids: Option<&'a [String]>,
+    ) -> impl Iterator<Item = (usize, &'a NamedRegistry)> {
+        let ids = ids.filter(|ids| !ids.is_empty());
+        self.all
+            .iter()
+            .enumerate()
+            .filter(move |(_, registry)| ids.is_none_or(|ids| ids.contains(&registry.id)))
+    }
+
+    pub(super) fn get(&self, index: usize) -> &NamedRegistry {
+        &self.all[index]
+    }
+
+    /// The providers of the registries that are told of the application.
+    pub(super) fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
+        self.all.iter().filter_map(NamedRegistry::provider)
+    }
+
+    /// Adds the application to those that `interface` is provided by. It goes on in the background, unless mappings are
+    /// required.
+    pub(super) async fn map(&self, interface: &str) -> Result<(), RegistryError> {
+        match &self.registrar {
+            Some(registrar) => registrar.register(interface).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes back what is left there, and ends all subscriptions.
+    pub(super) async fn close(&self) {
+        let registries = self.all.iter().map(NamedRegistry::close);
+        futures_util::future::join_all(registries).await;
+        let reports = self.reports.iter().map(|(_, report)| report.close());
+        futures_util::future::join_all(reports).await;
+    }
+}
+
+impl NamedRegistry {
+    /// What messages call it.
+    pub(super) fn name(&self) -> String {
+        format!("registry {}", self.address())
+    }
+
+    fn address(&self) -> String {
+        format!("{}://{}", self.url.protocol(), self.url.address())
+    }
+
+    /// The application as this registry is told of it.
+    pub(super) fn provider(&self) -> Option<&Arc<Provider>> {
+        let application = self.roads.application.as_ref();
+        application.map(|application| &application.provider)
+    }
+
+    /// Whether services are registered there each by itself.
+    pub(super) fn takes_interfaces(&self) -> bool {
+        self.roads.interface.is_some()
+    }
+
+    /// Registers one service, where services are registered each by itself.
+    pub(super) async fn register(&self, url: &Url) -> Result<(), RegistryError> {
+        let Some(registry) = &self.roads.interface else {
+            return Ok(());
+        };
+        let operation = format!("register {}", url.service_key());
+        self.checked(
+            self.within(&operation, self.timeout, registry.register(url))
+                .await,
+        )
+    }
+
+    /// Takes one service back.
+    pub(super) async fn unregister(&self, url: &Url) -> Result<(), RegistryError> {
+        let Some(registry) = &self.roads.interface else {
+            return Ok(());
+        };
+        let operation = format!("unregister {}", url.service_key());
+        self.within(&operation, self.timeout, registry.unregister(url))
+            .await
+    }
+
+    /// Registers the application with all that it exports by now, where applications are registered.
+    pub(super) async fn register_application(&self) -> Result<(), RegistryError> {
+        let Some(application) = &self.roads.application else {
+            return Ok(());
+        };
+        let patience = self.timeout + application.publish;
+        let registered = application.provider.register();
+        self.checked(
+            self.within("register the application", patience, registered)
+                .await,
+        )
+    }
+
+    /// Takes the application back.
+    pub(super) async fn unregister_application(&self) -> Result<(), RegistryError> {
+        let Some(application) = &self.roads.application else {
+            return Ok(());
+        };
+        let left = application.provider.unregister();
+        self.within("unregister the application", self.timeout, left)
+            .await
+    }
+
+    /// Follows the providers that `consumer` asks for.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be followed. A registry that does not answer is no error here but a state of the subscription.
+    pub(super) async fn subscribe(
+        &self,
+        consumer: &Url,
+    ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
+        let late = || {
+            let operation = format!("subscribe to {}", consumer.service_key());
+            self.no_answer(operation, self.timeout)
+        };
+        let application = self.roads.application.as_ref().map(|application| {
+            let (source, consumer) = (Arc::clone(&application.consumer), consumer.clone());
+            let subscribed = async move { source.subscribe(&consumer).await };
+            relay::soon_or_later(subscribed, self.timeout, late)
+        });
+        let interface = self.roads.interface.as_ref().map(|registry| {
+            let (source, consumer) = (Arc::clone(registry), consumer.clone());
+            let subscribed = async move { source.subscribe(&consumer).await };
+            relay::soon_or_later(subscribed, self.timeout, late)
+        });
+        match (application, interface) {
+            (Some(application), Some(interface)) => {
+                let (application, interface) = tokio::try_join!(application, interface)?;
+                Ok(relay::application_first(application, interface))
+            }
+            (Some(application), None) => application.await,
+            (None, Some(interface)) => interface.await,
+            (None, None) => Err(RegistryError::new(
+                "subscribe",
+                self.address(),
+                "it is used in no way at all",
+            )),
+        }
+    }
+
+    async fn close(&self) {
+        if let Some(application) = &self.roads.application {
+            application.consumer.close().await;
+            application.discovery.close().await;
+        }
+        if let Some(registry) = &self.roads.interface {
+            registry.close().await;
+        }
+    }
+
+    /// Bounds a request by the time that it may take.
+    async fn within<T>(
+        &self,
+        operation: &str,
+        patience: Duration,
+        request: impl Future<Output = Result<T, RegistryError>>,
+    ) -> Result<T, RegistryError> {
+        let answer = tokio::time::timeout(patience, request).await;
+        answer.unwrap_or_else(|_| Err(self.no_answer(operation, patience)))
+    }
+
+    fn no_answer(&self, operation: impl Into<String>, patience: Duration) -> RegistryError {
+        let reason = format!("no answer within {} ms", patience.as_millis());
+        RegistryError::new(operation, self.address(), reason)
+    }
+
+    /// A registry that need not be there at the start is told later what it missed.
+    fn checked(&self, told: Result<(), RegistryError>) -> Result<(), RegistryError> {
+        match told {
+            Err(error) if !self.check => {
+                tracing::warn!(registry = self.id, %error, "the registry is told as soon as it answers");
+                Ok(())
+            }
+            told => told,
+        }
+    }
+}
+
+/// What registries are made from.
+struct Make<'m> {
+    config: &'m Config,
+    extensions: &'m Extensions,
+    fetch: &'m Arc<dyn Fetch>,
+    reports: &'m Reports,
+    slots: &'m FetchSlots,
+}
+
+impl Make<'_> {
+    fn registry(&self, id: &str, registry: &RegistryConfig) -> Result<NamedRegistry, Error> {
+        let url = url::of(id, registry, &self.config.metadata);
+        let kind = registry.type_or_default(self.extensions);
+        let interface = (kind != RegistryType::Service)
+            .then(|| self.extensions.create::<dyn Registry>(url.protocol(), &url));
+        let application = (kind != RegistryType::Interface).then(|| self.application(id, &url));
+        Ok(NamedRegistry {
+            id: id.to_owned(),
+            preferred: registry.preferred.unwrap_or(false),
+            zone: registry.zone.clone(),
+            // dubbo-go's word for a weight that is not set is 0.
+            weight: registry
+                .weight
+                .filter(|weight| *weight > 0)
+                .unwrap_or(defaults::WEIGHT),
+            roads: Roads {
+                interface: interface.transpose()?,
+                application: application.transpose()?,
+            },
+            timeout: registry.timeout.unwrap_or(defaults::REGISTRY_TIMEOUT),
+            check: url.param("check") != Some("false"),
+            url,
+        })
+    }
+
+    fn application(&self, id: &str, url: &Url) -> Result<Application, Error> {
+        let config = self.config;
+        let (own, metadata) = (&config.application, &config.metadata);
+        let discovery = self
+            .extensions
+            .create::<dyn ServiceDiscovery>(url.protocol(), url)?;
+        let started = u64::try_from(now_millis()).unwrap_or(u64::MAX);
+
+        let mut provider = ProviderOptions::new(
+            application_name(config),
+            id,
+            Arc::clone(&discovery),
+            started,
+            fastrand::u64(..),
+        );
+        provider.reports.clone_from(self.reports);
+        provider.tag.clone_from(&own.tag);
+        provider.environment.clone_from(&own.environment);
+        provider.algorithm = metadata.revision_algorithm.unwrap_or_default();
+        let timings = &mut provider.timings;
+        timings.quiet = metadata.publish_delay.unwrap_or(timings.quiet);
+        timings.publish = metadata.publish_timeout.unwrap_or(timings.publish);
+        let mut publish = Duration::ZERO;
+        if own.metadata_type == Some(MetadataType::Remote) {
+            provider.storage = Storage::Remote;
+            publish = timings.publish;
+        }
+
+        let mut consumer = ConsumerOptions::new(id, Arc::clone(&discovery), Arc::clone(self.fetch));
+        consumer.reports.clone_from(self.reports);
+        consumer.fetch_slots = self.slots.clone();
+        let lists = url.param("subscribed-services").unwrap_or_default();
+        let names = lists
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        consumer.subscribed_services = names.map(str::to_owned).collect();
+        consumer.empty_protection = url.param("enable-empty-protection") == Some("true");
+        consumer.fetch_timeout = metadata.fetch_timeout.unwrap_or(consumer.fetch_timeout);
+        consumer.stale_grace = metadata.stale_grace.unwrap_or(consumer.stale_grace);
+        if let Some(concurrency) = metadata.fetch_concurrency {
+            consumer.fetch_concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
+        }
+        Ok(Application {
+            discovery,
+            provider: Provider::new(provider)?,
+            consumer: Consumer::new(consumer),
+            publish,
+        })
+    }
+}
+
+/// The stores of metadata: that of `metadata-report`, and each registry that can be one.
+fn reports(config: &Config, extensions: &Extensions) -> Result<Reports, Error> {
+    let mut reports = Vec::new();
+    let mut add = |id: &str, registry: &RegistryConfig| -> Result<(), Error> {
+        let url = url::of(id, registry, &config.metadata);
+        let report = extensions.create::<dyn MetadataReport>(url.protocol(), &url)?;
+        reports.push((id.to_owned(), report));
+        Ok(())
+    };
+    if let Some(registry) = config.metadata_report.as_registry() {
+        add(DEFAULT_REPORT, &registry)?;
+    }
+    for (id, registry) in &config.registries {
+        if registry.is_report(extensions) {
+            add(id, registry)?;
+        }
+    }
+    Ok(reports)
+}
+
+/// The id of the report of `metadata-report`, as dubbo-go has it.
+const DEFAULT_REPORT: &str = "default";

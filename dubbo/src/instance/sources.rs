@@ -1,0 +1,200 @@
+//! Where the providers of a reference come from: its direct URLs, or the registries that it asks.
+
+use std::sync::Arc;
+
+use dubbo_cluster::{
+    cluster::{ZoneAware, Zoned},
+    directory::{DynamicDirectory, StaticDirectory},
+    loadbalance::Random,
+    router::RouterChain,
+};
+use dubbo_core::{cluster::Directory, invoker::Invoker, service::ServiceKey, url::Url};
+use futures_util::future::{select_ok, try_join_all};
+
+use super::{
+    INJVM, Inner,
+    refer::{NO_MORE_CLIENTS, NodeMaker},
+    registries::NamedRegistry,
+};
+use crate::{
+    config::{ReferenceConfig, defaults, direct_url},
+    error::Error,
+};
+
+/// Who knows providers of a reference, and what it is beside others.
+pub(super) struct Source {
+    pub(super) directory: Arc<dyn Directory>,
+    preferred: bool,
+    zone: Option<String>,
+    weight: u32,
+}
+
+impl Source {
+    fn direct(directory: Arc<dyn Directory>) -> Self {
+        Self {
+            directory,
+            preferred: false,
+            zone: None,
+            weight: defaults::WEIGHT,
+        }
+    }
+
+    fn registry(directory: Arc<dyn Directory>, registry: &NamedRegistry) -> Self {
+        Self {
+            directory,
+            preferred: registry.preferred,
+            zone: registry.zone.clone(),
+            weight: registry.weight,
+        }
+    }
+}
+
+/// One cluster over each source; over several of them one that chooses among registries.
+pub(super) fn join(
+    consumer: &Url,
+    sources: Vec<Source>,
+    cluster: impl Fn(Arc<dyn Directory>) -> Arc<dyn Invoker>,
+) -> Arc<dyn Invoker> {
+    let mut clusters: Vec<_> = sources
+        .into_iter()
+        .map(|source| Zoned {
+            registry: source.directory.origin(),
+            invoker: cluster(source.directory),
+            preferred: source.preferred,
+            zone: source.zone,
+            weight: source.weight,
+        })
+        .collect();
+    if clusters.len() == 1 {
+        return clusters.remove(0).invoker;
+    }
+    let chance = Arc::new(Random::new());
+    Arc::new(ZoneAware::new(consumer.clone(), clusters, chance))
+}
+
+impl Inner {
+    /// Who knows the providers: a directory for each registry that is asked, or one of direct URLs.
+    pub(super) async fn sources(
+        &self,
+        config: &ReferenceConfig,
+        unmatched: &str,
+        consumer: &Url,
+        make: NodeMaker,
+    ) -> Result<Vec<Source>, Error> {
+        let refused = |reason: String| Error::Refer {
+            service: consumer.service_key(),
+            reason,
+        };
+        let refer = move |url| make.clone().make(url);
+        let protocol = config.protocol.as_deref().unwrap_or(defaults::PROTOCOL);
+        if let Some(urls) = direct_urls(config, protocol) {
+            // Those from code have not been checked with the configuration.
+            let urls = urls
+                .iter()
+                .map(|text| {
+                    let url = direct_url(&self.extensions, text);
+                    url.map(|url| complete(&url, protocol))
+                })
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|faults| {
+                    let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+                    refused(faults.join("; "))
+                })?;
+            let directory =
+                StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
+                    .await
+                    .map_err(|error| refused(error.to_string()))?;
+            return Ok(vec![Source::direct(Arc::new(directory))]);
+        }
+        let chosen: Vec<_> = self
+            .registries
+            .chosen(config.registry_ids.as_deref())
+            .collect();
+        if chosen.is_empty() {
+            return Err(refused(format!(
+                "it has no `url`, and there is no registry to ask; set `url`, or add one to \
+                 `dubbo.registries`{unmatched}"
+            )));
+        }
+        let followed = chosen.into_iter().map(|(_, registry)| {
+            let refer = refer.clone();
+            async move {
+                let subscription = registry.subscribe(consumer).await?;
+                // Lives as long as the directory refers to providers.
+                let told = self.told.subscribes(consumer);
+                let refer = move |url| {
+                    let _ = &told;
+                    refer(url)
+                };
+                let directory = DynamicDirectory::follow(
+                    consumer.clone(),
+                    &registry.url,
+                    subscription,
+                    RouterChain::default(),
+                    refer,
+                )
+                .await;
+                Ok::<_, Error>(Source::registry(Arc::new(directory), registry))
+            }
+        });
+        try_join_all(followed).await
+    }
+
+    /// Waits for the first available provider, wherever it comes from.
+    pub(super) async fn check(
+        &self,
+        service: &ServiceKey,
+        sources: &[Source],
+    ) -> Result<(), Error> {
+        let patience = self
+            .config
+            .consumer
+            .max_wait_time_for_service_discovery
+            .unwrap_or(defaults::MAX_WAIT_TIME_FOR_SERVICE_DISCOVERY);
+        let available = sources.iter().map(|source| {
+            let mut availability = source.directory.availability();
+            Box::pin(async move {
+                let available = availability.wait_for(|available| *available).await;
+                available.map(drop)
+            })
+        });
+        tokio::select! {
+            Ok(_) = select_ok(available) => return Ok(()),
+            () = tokio::time::sleep(patience) => {}
+            () = self.ending() => return Err(NO_MORE_CLIENTS),
+        }
+        let reasons: Vec<_> = sources
+            .iter()
+            .filter_map(|source| source.directory.why_unavailable())
+            .collect();
+        Err(Error::NoProvider {
+            service: service.clone(),
+            waited_millis: patience.as_millis(),
+            reason: if reasons.is_empty() {
+                "one came just now".to_owned()
+            } else {
+                reasons.join("; ")
+            },
+        })
+    }
+}
+
+/// The addresses that a reference names itself. `injvm` needs none: its providers are in this instance.
+fn direct_urls(config: &ReferenceConfig, protocol: &str) -> Option<Vec<String>> {
+    let urls = config.url.clone().filter(|urls| !urls.is_empty());
+    let within = || {
+        let alone = config.registry_ids.as_ref().is_none_or(Vec::is_empty);
+        (alone && protocol.eq_ignore_ascii_case(INJVM))
+            .then(|| vec![format!("{INJVM}://localhost")])
+    };
+    urls.or_else(within)
+}
+
+/// `host:port` means the reference's protocol.
+fn complete(url: &Url, protocol: &str) -> Url {
+    if url.protocol().is_empty() {
+        url.with_protocol(protocol)
+    } else {
+        url.clone()
+    }
+}
