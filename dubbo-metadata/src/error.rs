@@ -34,7 +34,7 @@ pub enum MetadataError {
 }
 
 impl MetadataError {
-    pub(crate) fn json(what: &'static str, reason: impl ToString) -> Self {
+    pub(crate) fn json(what: &'static str, reason: &(impl ToString + ?Sized)) -> Self {
         Self::Json {
             what,
             reason: reason.to_string(),

@@ -26,9 +26,7 @@ impl Published {
     pub fn new(info: MetadataInfo) -> Self {
         Self {
             json: info.to_json(),
-            hessian: to_vec(&info)
-                .expect("invariant: metadata nests three levels deep")
-                .into(),
+            hessian: object(&info),
             info: Arc::new(info),
         }
     }
@@ -37,6 +35,12 @@ impl Published {
     pub fn revision(&self) -> &str {
         &self.info.revision
     }
+}
+
+fn object(info: &MetadataInfo) -> Bytes {
+    to_vec(info)
+        .expect("invariant: metadata nests three levels deep")
+        .into()
 }
 
 /// The revisions that an instance answers for: the current ones, and those before them for as long as consumers may ask.
@@ -146,7 +150,7 @@ mod tests {
         history.replace(&[at(30)], start + RETENTION - Duration::from_secs(1));
         assert_eq!(known(&history, 31).len(), 31);
         history.replace(&[at(31)], start + RETENTION);
-        assert_eq!(known(&history, 32), Vec::from_iter(15..32));
+        assert_eq!(known(&history, 32), (15..32).collect::<Vec<_>>());
     }
 
     #[test]

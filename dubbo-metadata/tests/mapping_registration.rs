@@ -93,7 +93,7 @@ async fn tries_after_a_conflict_are_at_least_as_far_apart_as_reads_lag() {
     store.conflicting.store(true, Ordering::Relaxed);
     let registrar = registrar("demo", &[&store], 1);
     registrar.register("x.Y").await.expect("in the background");
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let times = store.write_times.lock().clone();
     assert!(times.len() > 11, "{}", times.len());
     for (index, pair) in times.windows(2).enumerate() {

@@ -33,7 +33,7 @@ async fn metadata_a01_one_instance_says_all_that_consumers_need() {
     let provider = world.provider(|_| {});
     provider.export(&greet("")).expect("valid");
     provider.export(&bar("")).expect("valid");
-    world.serve_metadata(&provider);
+    serve_metadata(&provider);
     provider.register().await.expect("registered");
 
     assert_eq!(
@@ -112,7 +112,7 @@ async fn metadata_a02_publishing_that_fails_is_tried_again_and_registering_waits
     world.report.fails(3);
     provider.export(&greet("")).expect("valid");
     provider.export(&bar("")).expect("valid");
-    world.serve_metadata(&provider);
+    serve_metadata(&provider);
     provider.register().await.expect("registered");
     let calls = world.calls();
     assert_eq!(calls.len(), 5, "{calls:?}");
@@ -136,7 +136,7 @@ async fn metadata_a02_the_metadata_service_takes_the_place_of_a_report_that_fail
     world.report.fails(usize::MAX);
     provider.export(&greet("")).expect("valid");
     provider.export(&bar("")).expect("valid");
-    world.serve_metadata(&provider);
+    serve_metadata(&provider);
     provider.register().await.expect("registered");
     let calls = world.registry_calls();
     assert_eq!(calls, ["30000 ms register 10.0.0.1:50051 222f local"]);
@@ -162,7 +162,7 @@ async fn a_report_that_refuses_is_not_asked_again_before_something_changes() {
     let world = World::new();
     let provider = world.remote();
     world.report.refuses.store(true, Ordering::Relaxed);
-    world.serve_metadata(&provider);
+    serve_metadata(&provider);
     provider.export(&greet("")).expect("valid");
     provider.register().await.expect("registered");
     assert_eq!(
@@ -392,11 +392,11 @@ async fn a_protocol_on_two_ports_makes_two_instances_with_revisions_of_their_own
 async fn the_metadata_service_is_told_when_it_comes_and_when_it_goes() {
     let world = World::new();
     let provider = world.started().await;
-    world.serve_metadata(&provider);
+    serve_metadata(&provider);
     sleep(Duration::from_secs(2)).await;
     let metadata = world.instance("10.0.0.1:50051").metadata;
     assert_eq!(metadata["meta-v"], "2.0.0");
-    world.serve_metadata(&provider);
+    serve_metadata(&provider);
     sleep(Duration::from_secs(2)).await;
     assert_eq!(world.calls().len(), 2, "nothing new");
     provider.set_metadata_service(None, MetaVersion::V1);
@@ -645,12 +645,6 @@ impl World {
         provider
     }
 
-    fn serve_metadata(&self, provider: &Provider) {
-        let params =
-            MetadataServiceParams::new("tri", 50051).with_param("release", "dubbo-rust-4.0.0");
-        provider.set_metadata_service(Some(params), MetaVersion::V2);
-    }
-
     fn calls(&self) -> Vec<String> {
         self.log.lock().clone()
     }
@@ -667,6 +661,11 @@ impl World {
             .expect(id)
             .clone()
     }
+}
+
+fn serve_metadata(provider: &Provider) {
+    let params = MetadataServiceParams::new("tri", 50051).with_param("release", "dubbo-rust-4.0.0");
+    provider.set_metadata_service(Some(params), MetaVersion::V2);
 }
 
 #[derive(Clone)]

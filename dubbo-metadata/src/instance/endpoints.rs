@@ -17,7 +17,7 @@ impl Endpoints {
     /// protocol or port are left out.
     pub fn parse(json: &str) -> Result<Self, MetadataError> {
         let entries: Vec<Value> = serde_json::from_str(json)
-            .map_err(|error| MetadataError::json(keys::ENDPOINTS, error))?;
+            .map_err(|error| MetadataError::json(keys::ENDPOINTS, &error))?;
         Ok(entries
             .iter()
             .filter_map(|entry| {
@@ -66,7 +66,7 @@ impl Endpoints {
             .iter()
             .map(|(protocol, port)| Entry { port, protocol })
             .collect();
-        serde_json::to_string(&entries).expect("invariant: numbers and texts are JSON")
+        json(&entries)
     }
 }
 
@@ -74,6 +74,10 @@ impl FromIterator<(String, u16)> for Endpoints {
     fn from_iter<I: IntoIterator<Item = (String, u16)>>(entries: I) -> Self {
         Self(entries.into_iter().collect())
     }
+}
+
+fn json(entries: &impl Serialize) -> String {
+    serde_json::to_string(entries).expect("invariant: numbers and texts are JSON")
 }
 
 /// A port as a number, or as the digits of one.

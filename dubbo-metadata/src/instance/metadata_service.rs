@@ -44,7 +44,7 @@ impl MetadataServiceParams {
     pub fn parse(json: &str) -> Result<Self, MetadataError> {
         let error = |reason: &str| MetadataError::json(keys::METADATA_SERVICE_PARAMS, reason);
         let mut object: Map<String, Value> = serde_json::from_str(json)
-            .map_err(|error| MetadataError::json(keys::METADATA_SERVICE_PARAMS, error))?;
+            .map_err(|error| MetadataError::json(keys::METADATA_SERVICE_PARAMS, &error))?;
         let nested = ["tri", "dubbo"]
             .into_iter()
             .chain(object.keys().map(String::as_str))
@@ -90,7 +90,7 @@ impl MetadataServiceParams {
             .chain([("port", port.as_str()), ("protocol", &self.protocol)])
             .filter(|(_, value)| !value.is_empty())
             .map(|(key, value)| format!("{}:{}", Value::from(key), Value::from(value)));
-        format!("{{{}}}", Vec::from_iter(fields).join(","))
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 }
 

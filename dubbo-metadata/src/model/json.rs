@@ -17,8 +17,8 @@ impl MetadataInfo {
     /// Reads the JSON of any peer: unknown fields are skipped, missing and null ones are empty, the keys of the services
     /// are made anew. A service without a name is left out.
     pub fn from_json(json: &[u8]) -> Result<Self, MetadataError> {
-        let read: ReadInfo =
-            serde_json::from_slice(json).map_err(|error| MetadataError::json("metadata", error))?;
+        let read: ReadInfo = serde_json::from_slice(json)
+            .map_err(|error| MetadataError::json("metadata", &error))?;
         Ok(Self {
             app: read.app.unwrap_or_default(),
             revision: read.revision.unwrap_or_default(),
@@ -35,7 +35,7 @@ impl MetadataInfo {
 
     /// The JSON. Empty values are left out, as dubbo-go does.
     pub fn to_json(&self) -> Bytes {
-        serde_json::to_vec(&WriteInfo {
+        bytes(&WriteInfo {
             app: &self.app,
             revision: &self.revision,
             tag: self.tag.as_deref(),
@@ -46,9 +46,13 @@ impl MetadataInfo {
                 .collect(),
             last_updated_time: self.last_updated_ms,
         })
+    }
+}
+
+fn bytes(info: &WriteInfo<'_>) -> Bytes {
+    serde_json::to_vec(info)
         .expect("invariant: texts, numbers and maps keyed by text are JSON")
         .into()
-    }
 }
 
 /// The services under their own keys. Where two have the same one, that wins which was written under it.
@@ -133,11 +137,11 @@ struct Number(Option<i64>);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Number(None))
+        deserializer.deserialize_any(Self(None))
     }
 }
 
-impl<'de> Visitor<'de> for Number {
+impl Visitor<'_> for Number {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -167,13 +167,13 @@ impl Task {
     /// Where consumers find the metadata, once they do, and when to try for a better place.
     async fn publish(
         &mut self,
-        published: &[Arc<Published>],
+        current: &[Arc<Published>],
         wanted: &Wanted,
     ) -> Result<(Storage, Option<Instant>), Failure> {
         let Some(publisher) = &mut self.publisher else {
             return Ok((Storage::Local, None));
         };
-        match publisher.publish(published, &mut self.random).await {
+        match publisher.publish(current, &mut self.random).await {
             Ok(()) => Ok((Storage::Remote, None)),
             Err(NotPublished { error, retry }) if wanted.metadata_service.is_some() => {
                 tracing::warn!(%error, "metadata is not published; consumers are sent to the metadata service meanwhile");
