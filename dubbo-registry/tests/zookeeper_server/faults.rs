@@ -1,6 +1,9 @@
 //! Lost connections, expired sessions, servers that die, servers that are old.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use dubbo_core::{discovery::ServiceInstance, subscription::Subscription};
 use dubbo_test::soon;
@@ -71,18 +74,50 @@ async fn registry_t19_nodes_end_with_their_session_and_are_back_with_the_next() 
         assert_eq!(eyes.data(&path).await.as_deref(), Some(metadata), "{path}");
     }
 
+    let node = |port| format!("{place}/{}", provider("x.Y", port).encode());
+    eyes.put(&node(2), "").await;
     proxy.set(Wire::Open);
-    eyes.see(&place, &[&name]).await;
     eyes.see(&application, &["10.0.0.1:1", "r1"]).await;
     assert_ne!(eyes.owner(&format!("{place}/{name}")).await, before);
-    // Our own provider is back before the list is believed.
-    sees(&mut subscription, &[1], true).await;
-    eyes.put(&format!("{place}/{}", provider("x.Y", 2).encode()), "")
-        .await;
+    // Our own provider is back before a list is believed, and what happened meanwhile is in it.
     sees(&mut subscription, &[1, 2], true).await;
+    eyes.put(&node(3), "").await;
+    sees(&mut subscription, &[1, 2, 3], true).await;
     registry.close().await;
     discovery.close().await;
     report.close().await;
+    eyes.delete_all(&root).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a ZooKeeper server"]
+async fn after_a_long_outage_one_is_back_soon() {
+    let (eyes, root) = (Eyes::on(&server()).await, corner("long"));
+    let proxy = Proxy::before(&server()).await;
+    let registry = Program::new(&proxy.address(), &format!("group={root}&timeout=1s")).registry();
+    let url = provider("x.Y", 1);
+    let path = format!("{root}/x.Y/providers/{}", url.encode());
+    registry.register(&url).await.expect("registers");
+    let before = eyes.owner(&path).await;
+    proxy.set(Wire::Refused);
+    proxy.cut();
+    // The crate would try again 13 s and 26 s after the beginning, and with the old session.
+    tokio::time::sleep(Duration::from_secs(14)).await;
+    proxy.set(Wire::Open);
+    let opened = Instant::now();
+    soon("the next session", async {
+        while eyes.owner(&path).await == before {
+            tokio::time::sleep(GLANCE).await;
+        }
+    })
+    .await;
+    assert!(
+        opened.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        opened.elapsed()
+    );
+    assert_ne!(eyes.owner(&path).await, None);
+    registry.close().await;
     eyes.delete_all(&root).await;
 }
 

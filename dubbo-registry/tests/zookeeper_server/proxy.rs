@@ -19,6 +19,8 @@ pub(crate) enum Wire {
     Open,
     /// It carries nothing, and nobody notices at once.
     Blocked,
+    /// As blocked, and who connects is turned away.
+    Refused,
 }
 
 /// The proxy. Everything ends when it is dropped.
@@ -51,6 +53,9 @@ impl Proxy {
             let mut connections = JoinSet::new();
             loop {
                 let (client, _) = listener.accept().await.expect("accepts");
+                if *wires.borrow() == Wire::Refused {
+                    continue;
+                }
                 let (server, wire, mut cut) = (server.clone(), wires.clone(), cut.clone());
                 cut.mark_unchanged();
                 connections.spawn(async move {

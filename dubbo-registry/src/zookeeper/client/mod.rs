@@ -46,7 +46,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     client: Option<zookeeper_client::Client>,
-    /// The ids of all sessions there have been, the last one at the end.
+    /// The ids of the latest sessions, the last one at the end.
     sessions: Vec<i64>,
     /// The server of this session does not know persistent watches.
     is_old: bool,
@@ -388,6 +388,9 @@ impl Shared {
 
     fn begin(&self, client: zookeeper_client::Client) {
         let mut state = self.state.lock();
+        if state.sessions.len() == REMEMBERED {
+            state.sessions.remove(0);
+        }
         state.sessions.push(client.session_id().0);
         state.client = Some(client);
         state.is_old = false;
@@ -426,10 +429,12 @@ impl Shared {
 async fn drive(shared: Arc<Shared>) {
     let mut backoff = Backoff::new(RECONNECT);
     let (mut session, mut connection) = (0, 0);
+    let mut said = String::new();
     loop {
         let error = match shared.connect().await {
             Ok(client) => {
                 backoff.reset();
+                said.clear();
                 session += 1;
                 let error = shared.follow(client, session, &mut connection).await;
                 shared.state.lock().client = None;
@@ -437,7 +442,13 @@ async fn drive(shared: Arc<Shared>) {
             }
             Err(error) => error,
         };
-        tracing::warn!(%error, "trying again");
+        let text = error.to_string();
+        if text == said {
+            tracing::debug!(error = text, "still trying");
+        } else {
+            tracing::warn!(error = text, "trying again until it works");
+            said = text;
+        }
         shared.down(error);
         tokio::time::sleep(backoff.next_wait()).await;
     }
@@ -454,6 +465,9 @@ const RECONNECT: BackoffPolicy = BackoffPolicy {
     multiplier: 1.5,
     jitter: 0.5,
 };
+
+/// How many sessions' nodes are known to be ours: those of earlier ones have long expired.
+const REMEMBERED: usize = 16;
 
 /// How often something is tried that others may undo at the same time.
 pub(super) const ATTEMPTS: usize = 4;
