@@ -83,7 +83,7 @@ fn meetings(survey: &Survey) -> String {
                     "–".to_owned()
                 } else if !route.is_ours() {
                     seen(survey.get(&cell.row(), route)).to_owned()
-                } else if let Some(reason) = registry::reason(&cell) {
+                } else if let Some(reason) = registry::reason(cell) {
                     format!("–{}", notes.mark(reason))
                 } else {
                     "✓".to_owned()

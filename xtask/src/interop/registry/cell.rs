@@ -100,19 +100,19 @@ impl Scenario {
 
 impl Cell {
     /// Whether both parties have a client of the registry.
-    pub(in crate::interop) fn is_possible(&self) -> bool {
+    pub(in crate::interop) fn is_possible(self) -> bool {
         [self.route.consumer, self.route.provider]
             .into_iter()
             .all(|party| self.registry.is_known_to(party))
     }
 
     /// Its row in the table.
-    pub(in crate::interop) fn row(&self) -> String {
+    pub(in crate::interop) fn row(self) -> String {
         format!("{} {}", self.registry, self.scenario)
     }
 
     /// Its name in names of files.
-    pub(in crate::interop) fn slug(&self) -> String {
+    pub(in crate::interop) fn slug(self) -> String {
         format!("{}-{}-{}", self.registry, self.scenario, self.route.slug())
     }
 }
@@ -127,7 +127,7 @@ pub(super) fn all(routes: &[Route]) -> Vec<Cell> {
                 scenario,
                 route,
             };
-            cells.extend(routes.iter().map(cell).filter(Cell::is_possible));
+            cells.extend(routes.iter().map(cell).filter(|cell| cell.is_possible()));
         }
     }
     cells

@@ -14,7 +14,7 @@ struct Limit {
 }
 
 /// Why a cell cannot work, if it cannot.
-pub(in crate::interop) fn reason(cell: &Cell) -> Option<&'static str> {
+pub(in crate::interop) fn reason(cell: Cell) -> Option<&'static str> {
     let named = |party: Option<Party>, own: Party| party.is_none_or(|party| party == own);
     LIMITS
         .iter()

@@ -13,7 +13,7 @@ mod server;
 mod suite;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     thread,
 };
 
@@ -43,7 +43,7 @@ pub(super) fn run(args: &[String]) -> Result<bool, Failure> {
         } => {
             let (excused, cells): (Vec<_>, Vec<_>) = cells
                 .into_iter()
-                .partition(|cell| !others && reason(cell).is_some());
+                .partition(|cell| !others && reason(*cell).is_some());
             let played = play(&cells)?;
             list(&excused);
             let rows = rows(&played, routes(others));
@@ -58,16 +58,24 @@ pub(super) fn run(args: &[String]) -> Result<bool, Failure> {
     }
 }
 
-/// How the cells went.
-fn play(cells: &[Cell]) -> Result<Vec<(Cell, Result<String, Failure>)>, Failure> {
+/// How a cell went.
+#[derive(Debug)]
+struct Played {
+    cell: Cell,
+    /// How long its steps took.
+    result: Result<String, Failure>,
+}
+
+/// Plays the cells, several at a time.
+fn play(cells: &[Cell]) -> Result<Vec<Played>, Failure> {
     for registry in cells.iter().map(|c| c.registry).collect::<BTreeSet<_>>() {
         server::install(registry)?;
     }
     let mut programs: BTreeMap<Party, Programs> = BTreeMap::new();
     for cell in cells {
         for party in [cell.route.consumer, cell.route.provider] {
-            if !programs.contains_key(&party) {
-                programs.insert(party, build::peers(party)?);
+            if let Entry::Vacant(entry) = programs.entry(party) {
+                entry.insert(build::peers(party)?);
             }
         }
     }
@@ -77,11 +85,11 @@ fn play(cells: &[Cell]) -> Result<Vec<(Cell, Result<String, Failure>)>, Failure>
         cells.iter().partition(|cell| cell.scenario.is_outage());
     let mut played = Vec::new();
     for (cells, hands) in [(lives, cores + 1), (outages, cores * 4)] {
-        let results = crew::share(&cells, hands, |cell| {
+        played.extend(crew::share(&cells, hands, |&cell| {
             let watch = Stopwatch::start();
             let consumer = &programs[&cell.route.consumer].consumer;
             let provider = &programs[&cell.route.provider].provider;
-            let result = scene::play(*cell, consumer, provider);
+            let result = scene::play(cell, consumer, provider);
             let came_to = match &result {
                 Ok(story) => format!("ok: {story}"),
                 Err(_) => "FAILED".to_owned(),
@@ -92,9 +100,8 @@ fn play(cells: &[Cell]) -> Result<Vec<(Cell, Result<String, Failure>)>, Failure>
                 cell.route,
                 watch.elapsed().as_secs_f32()
             );
-            result
-        });
-        played.extend(cells.into_iter().zip(results));
+            Played { cell, result }
+        }));
     }
     Ok(played)
 }
@@ -102,7 +109,7 @@ fn play(cells: &[Cell]) -> Result<Vec<(Cell, Result<String, Failure>)>, Failure>
 /// Prints which cells are not run, and why.
 fn list(excused: &[Cell]) {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for cell in excused {
+    for &cell in excused {
         if let Some(reason) = reason(cell) {
             let cells = reasons.entry(reason).or_default();
             cells.push(format!("{} {}", cell.row(), cell.route));
@@ -114,9 +121,9 @@ fn list(excused: &[Cell]) {
 }
 
 /// What was run, by rows of the table.
-fn rows(played: &[(Cell, Result<String, Failure>)], routes: &[Route]) -> Vec<Row> {
+fn rows(played: &[Played], routes: &[Route]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for (cell, result) in played {
+    for Played { cell, result } in played {
         let name = cell.row();
         let known = rows.iter().position(|row| row.case() == name);
         let index = known.unwrap_or_else(|| {

@@ -83,7 +83,7 @@ impl Wish {
             .filter(|cell| wanted(cell.registry))
             .filter(|cell| self.has_peer(cell.route))
             .filter(|cell| self.has_case(&cell.scenario.to_string()))
-            .filter(|cell| !self.quick || is_quick(cell))
+            .filter(|cell| !self.quick || is_quick(*cell))
             .collect();
         if cells.is_empty() {
             return Err(usage("no cell is all of that"));
@@ -114,7 +114,7 @@ pub(in crate::interop) fn routes(others: bool) -> &'static [Route] {
 }
 
 /// A few cells that have every registry, peer and direction, for runs that have little time.
-fn is_quick(cell: &Cell) -> bool {
+fn is_quick(cell: Cell) -> bool {
     let scenario = match cell.registry {
         Registry::Nacos => Scenario::Life(Level::Both, Metadata::Local),
         Registry::Zookeeper => Scenario::Life(Level::Application, Metadata::Local),
