@@ -227,12 +227,12 @@ fn is_missing(status: &Status) -> bool {
     status.code() == Code::Unimplemented && status.origin() != Origin::Framework
 }
 
-/// How the second version says that it does not have a revision: we by code 5, Dubbo Java by 2, and dubbo-go by a handler
-/// that dies (`docs/spec/metadata.md` §3.2).
+/// How the second version says that it does not have a revision: ours by code 5, Dubbo Java's by 2, and dubbo-go's by a
+/// handler that dies and with it the stream (`docs/spec/metadata.md` §3.2).
 fn says_unknown(status: &Status) -> bool {
     let code = matches!(
         status.code(),
-        Code::Internal | Code::NotFound | Code::Unknown
+        Code::Canceled | Code::Internal | Code::NotFound | Code::Unknown
     );
     code && status.origin() != Origin::Framework
 }

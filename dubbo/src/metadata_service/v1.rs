@@ -14,7 +14,7 @@ use dubbo_core::{
 };
 use dubbo_hessian2::{java::TreeSet, to_vec};
 use dubbo_metadata::model::MetadataInfo;
-use dubbo_protocol::java::{Args, JavaService, MethodSpec, descriptor, with_built_ins};
+use dubbo_protocol::java::{Args, Arguments, JavaService, MethodSpec, descriptor, with_built_ins};
 
 use super::content::Content;
 
@@ -71,60 +71,59 @@ pub(super) fn service(content: Arc<dyn Content>) -> Service {
 /// Adds the methods that answer with URLs.
 fn urls(service: JavaService, content: &Arc<dyn Content>) -> JavaService {
     type Text = Option<String>;
-    let exported = || {
-        let content = Arc::clone(content);
-        move |asked: Asked| {
+    let service = exported(service, content, |()| Asked::default());
+    let service = exported(service, content, |(interface,): (Text,)| {
+        Asked::of(interface)
+    });
+    let service = exported(service, content, |(interface, group): (Text, Text)| Asked {
+        group,
+        ..Asked::of(interface)
+    });
+    let service = exported(
+        service,
+        content,
+        |(interface, group, version): (Text, Text, Text)| Asked {
+            group,
+            version,
+            ..Asked::of(interface)
+        },
+    );
+    let service = exported(
+        service,
+        content,
+        |(interface, group, version, protocol): (Text, Text, Text, Text)| Asked {
+            group,
+            version,
+            protocol,
+            ..Asked::of(interface)
+        },
+    );
+    let content = Arc::clone(content);
+    service.method(
+        MethodSpec::new("getSubscribedURLs").returns(SORTED_SET),
+        move |_: Request<()>| {
+            let urls = texts(&content.subscribed());
+            async { Ok(urls.into()) }
+        },
+    )
+}
+
+/// Adds one of the methods that tell which services are exported.
+fn exported<A: Arguments>(
+    service: JavaService,
+    content: &Arc<dyn Content>,
+    asked: fn(A) -> Asked,
+) -> JavaService {
+    let content = Arc::clone(content);
+    service.method(
+        MethodSpec::new("getExportedURLs").returns(SORTED_SET),
+        move |call: Request<A>| {
+            let asked = asked(call.into_message());
             let urls = content.exported();
-            texts(urls.iter().filter(|url| asked.is_for(url)))
-        }
-    };
-    let spec = || MethodSpec::new("getExportedURLs").returns(SORTED_SET);
-    let [none, one, two, three, four] = std::array::from_fn(|_| exported());
-    let subscribed = Arc::clone(content);
-    service
-        .method(spec(), move |_: Request<()>| {
-            let urls = none(Asked::default());
+            let urls = texts(urls.iter().filter(|url| asked.is_for(url)));
             async { Ok(urls.into()) }
-        })
-        .method(spec(), move |call: Request<(Text,)>| {
-            let (interface,) = call.into_message();
-            let urls = one(Asked::of(interface));
-            async { Ok(urls.into()) }
-        })
-        .method(spec(), move |call: Request<(Text, Text)>| {
-            let (interface, group) = call.into_message();
-            let urls = two(Asked {
-                group,
-                ..Asked::of(interface)
-            });
-            async { Ok(urls.into()) }
-        })
-        .method(spec(), move |call: Request<(Text, Text, Text)>| {
-            let (interface, group, version) = call.into_message();
-            let urls = three(Asked {
-                group,
-                version,
-                ..Asked::of(interface)
-            });
-            async { Ok(urls.into()) }
-        })
-        .method(spec(), move |call: Request<(Text, Text, Text, Text)>| {
-            let (interface, group, version, protocol) = call.into_message();
-            let urls = four(Asked {
-                group,
-                version,
-                protocol,
-                ..Asked::of(interface)
-            });
-            async { Ok(urls.into()) }
-        })
-        .method(
-            MethodSpec::new("getSubscribedURLs").returns(SORTED_SET),
-            move |_: Request<()>| {
-                let urls = texts(&subscribed.subscribed());
-                async { Ok(urls.into()) }
-            },
-        )
+        },
+    )
 }
 
 /// Which URLs are asked for. Java asks for all with no interface and with `*`; what it does not say about group and

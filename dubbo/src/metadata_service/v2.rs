@@ -108,3 +108,33 @@ impl fmt::Debug for Answer {
 }
 
 const GET_METADATA_INFO: usize = 0;
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::payload::{FromPayload as _, Rules};
+    use dubbo_metadata::model::MetadataInfo;
+
+    use super::*;
+
+    #[test]
+    fn the_answer_is_the_same_in_every_form() {
+        let published = Arc::new(Published::new(MetadataInfo {
+            app: "demo".to_owned(),
+            revision: "r".to_owned(),
+            ..MetadataInfo::default()
+        }));
+        let answer = Answer {
+            protobuf: Encodings::default().of(&published),
+            published,
+        };
+        for codec in [Codec::Json, Codec::Protobuf] {
+            let mut bytes = BytesMut::new();
+            answer.encode(codec, &mut bytes).expect("written");
+            let len = answer.encoded_len(codec);
+            assert!(len.is_none_or(|len| len == bytes.len()), "{codec}");
+            let read = ProtoJson::<MetadataInfoV2>::decode(codec, bytes.freeze(), &Rules::NONE);
+            let read = read.expect("read").unwrap();
+            assert_eq!(MetadataInfo::from(read), *answer.published.info, "{codec}");
+        }
+    }
+}

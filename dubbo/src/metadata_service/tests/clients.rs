@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use dubbo_core::{codegen::prost::Message as _, discovery::ServiceInstance, status::Status};
-use dubbo_hessian2::{Value, java::Throwable, to_vec};
+use dubbo_hessian2::{CheckMode, ClassPolicy, DecodeOptions, Value, java::Throwable, to_vec};
 use dubbo_metadata::{
     consumer::{Fetch as _, FetchError},
     model::{MetadataInfo, ServiceInfo},
@@ -17,11 +17,11 @@ use dubbo_test::{
 };
 
 use super::{
-    super::proto::MetadataInfoV2,
+    super::{FetchOptions, RpcFetch, proto::MetadataInfoV2},
     recordings,
     rig::{
         Application, PROVIDER, URL_PARAMS, V1, V2, at_revision, client, client_within, fixture,
-        instance, instance_with, serve,
+        instance, instance_with, protocols_that_read, serve,
     },
 };
 
@@ -43,6 +43,24 @@ async fn our_servers_are_asked_by_every_protocol_and_version() {
             matches!(found, Err(FetchError::UnknownRevision)),
             "{instance:?}: {found:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn classes_that_a_program_allows_need_not_include_metadata() {
+    let info = fixture();
+    let servers = serve(Application::with(PROVIDER, [info.clone()])).await;
+    let strict = protocols_that_read(DecodeOptions {
+        classes: Some(ClassPolicy::new(CheckMode::Strict).into()),
+        ..DecodeOptions::DEFAULT
+    });
+    let client = RpcFetch::new(strict, FetchOptions::default());
+    for instance in [
+        instance(servers.tri, "tri", "1.0.0"),
+        instance(servers.dubbo, "dubbo", "1.0.0"),
+    ] {
+        let found = client.fetch(&instance, &info.revision).await;
+        assert_eq!(found.expect("known"), info);
     }
 }
 
@@ -186,14 +204,15 @@ async fn case_90_an_answer_that_is_no_metadata_is_an_error_of_that_instance() {
 #[tokio::test]
 async fn the_second_version_says_in_many_ways_that_it_does_not_have_a_revision() {
     type Answer = fn(&mut h2::Request);
-    let ways: [(&str, Answer); 5] = [
+    let ways: [(&str, Answer); 6] = [
         ("an empty message", |request| request.reply(b"")),
         ("NOT_FOUND", |request| refuse(request, "5")),
         ("INTERNAL", |request| refuse(request, "13")),
         ("UNKNOWN", |request| refuse(request, "2")),
         ("a reset", |request| {
-            request.send_reset(code::INTERNAL_ERROR)
+            request.send_reset(code::INTERNAL_ERROR);
         }),
+        ("another reset", |request| request.send_reset(code::CANCEL)),
     ];
     for (name, answer) in ways {
         let found = answered_by_triple(answer).await;

@@ -8,6 +8,7 @@ use dubbo_core::{
     protocol::{Exporter, Protocol},
     url::Url,
 };
+use dubbo_hessian2::DecodeOptions;
 use dubbo_metadata::{
     model::{MetadataInfo, ServiceInfo},
     published::{History, Published},
@@ -121,8 +122,14 @@ pub(super) fn at_revision(revision: &str) -> MetadataInfo {
 }
 
 /// Every linked protocol.
-pub(super) fn protocols() -> HashMap<String, Arc<dyn Protocol>> {
+pub(super) fn protocols() -> Protocols {
+    protocols_that_read(DecodeOptions::DEFAULT)
+}
+
+/// The same, which take of hessian2 what `options` allow.
+pub(super) fn protocols_that_read(options: DecodeOptions) -> Protocols {
     let extensions = Extensions::linked().expect("no duplicates");
+    extensions.share(options);
     let names = extensions.names::<dyn Protocol>();
     let make = |name: &str| {
         let url = Url::new(name, "localhost");
@@ -132,11 +139,14 @@ pub(super) fn protocols() -> HashMap<String, Arc<dyn Protocol>> {
     names.into_iter().map(make).collect()
 }
 
+/// By the names that they are linked under.
+pub(super) type Protocols = HashMap<String, Arc<dyn Protocol>>;
+
 /// Servers of an application's metadata services. Dropping them ends them.
 pub(super) struct Servers {
     pub(super) tri: SocketAddr,
     pub(super) dubbo: SocketAddr,
-    _running: (HashMap<String, Arc<dyn Protocol>>, Vec<Box<dyn Exporter>>),
+    _running: (Protocols, Vec<Box<dyn Exporter>>),
 }
 
 /// Serves the metadata services of `application` by every protocol that carries them.
