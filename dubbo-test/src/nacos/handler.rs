@@ -41,6 +41,9 @@ pub(super) fn answer(
     if !state.is_set_up(connection) {
         return Refusal::undelivered(301, "Connection is unregistered.").into_payload("");
     }
+    if let Some(refusal) = state.take_refusal(request.kind()) {
+        return refusal.into_payload(kind);
+    }
     let mut context = Context {
         state,
         connection,

@@ -53,6 +53,15 @@ impl ScriptedNacos {
         addresses
     }
 
+    /// The addresses that queries show now, whatever clusters they ask for, in order; disabled ones are not among them.
+    pub fn listed(&self, service: &ServiceKey) -> Vec<String> {
+        self.shared.read(|state| {
+            let mut addresses = state.naming.listed(service);
+            addresses.sort();
+            addresses
+        })
+    }
+
     /// All services that are known, also those that have no instance any more.
     pub fn services(&self) -> Vec<ServiceKey> {
         self.shared

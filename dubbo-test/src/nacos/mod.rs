@@ -6,7 +6,8 @@
 //! [times](Delays) are changed, and [other clients](Client) appear in it. All that it knows and all that was said can be
 //! looked at.
 //!
-//! It is one node, it knows no other HTTP call, no gray releases of configs, and no fuzzy watches.
+//! Clients have clocks of their own, so its times are real: a test with tokio's clock paused has no use for it. It is one
+//! node, it knows no other HTTP call, no gray releases of configs, and no fuzzy watches.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -41,6 +42,8 @@ mod requests;
 mod server;
 mod service_info;
 mod state;
+#[cfg(test)]
+mod tests;
 mod traffic;
 mod wire;
 

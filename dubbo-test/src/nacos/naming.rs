@@ -245,6 +245,14 @@ impl Naming {
         })
     }
 
+    /// The addresses of what was listed last; none if nobody has asked yet.
+    pub(super) fn listed(&self, key: &ServiceKey) -> Vec<String> {
+        let service = self.services.get(key);
+        let listed = service.and_then(|service| service.listed.as_ref());
+        let enabled = listed.into_iter().flatten().filter(|i| i.enabled);
+        enabled.map(Instance::address).collect()
+    }
+
     pub(super) fn services(&self) -> impl Iterator<Item = &ServiceKey> {
         self.services.keys()
     }
@@ -323,4 +331,49 @@ fn other_kind(key: &ServiceKey, ephemeral: bool) -> Refusal {
         "errCode: 400, errMsg: Current service {grouped} is {is} service, can't register {not} instance. "
     );
     Refusal::thrown(400, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn pushes_that_come_together_are_one_and_a_service_ends_late() {
+        let (mut naming, delays) = (Naming::default(), Delays::default());
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let key = ServiceKey::new("", "G", "s");
+        let (provider, early, late) = (ConnectionId(1), ConnectionId(2), ConnectionId(3));
+        let publisher = Publisher::Connection(provider);
+        let pushed = |naming: &mut Naming, millis| {
+            let pushes = naming.advance(at(millis), delays);
+            let pushes = pushes.into_iter();
+            let lists = pushes.map(|(to, _, list)| (to, list.addresses().join(" ")));
+            lists.collect::<Vec<_>>()
+        };
+
+        naming.subscribe(early, &key, "", at(0), delays);
+        let instances = vec![Instance::at("h", 1)];
+        naming
+            .register(publisher.clone(), &key, instances, at(100), delays)
+            .expect("nothing else is there");
+        assert_eq!(naming.due(delays), Some(at(500)));
+        assert_eq!(pushed(&mut naming, 499), []);
+        assert_eq!(pushed(&mut naming, 500), [(early, "h:1".to_owned())]);
+
+        naming.subscribe(late, &key, "", at(600), delays);
+        naming.subscribe(early, &key, "c", at(700), delays);
+        assert_eq!(pushed(&mut naming, 1100), [(late, "h:1".to_owned())]);
+        assert_eq!(naming.due(delays), None);
+
+        naming.disconnect(provider, at(2000), delays);
+        let empty = |to| (to, String::new());
+        assert_eq!(pushed(&mut naming, 2500), [empty(early), empty(late)]);
+        assert_eq!(naming.due(delays), Some(at(62_000)));
+        naming.advance(at(62_000), delays);
+        assert_eq!(naming.services().count(), 0);
+        assert_eq!(naming.due(delays), None);
+    }
 }

@@ -9,11 +9,12 @@ use tokio::{
 };
 
 use super::{
+    answer::Refusal,
     delays::Delays,
     grpc, http,
     key::ServiceKey,
     ports::{self, Ports},
-    state::Shared,
+    state::{Shared, State},
 };
 use crate::soon;
 
@@ -51,7 +52,12 @@ impl ScriptedNacos {
         self.ports.http
     }
 
-    /// Takes other times than Nacos does.
+    /// The gRPC port of [`address`](Self::address), which clients find by themselves.
+    pub fn grpc_address(&self) -> SocketAddr {
+        self.ports.grpc
+    }
+
+    /// Takes other times than Nacos does, for what begins from now on.
     pub fn set_delays(&self, delays: Delays) {
         self.shared.update(|state, _| state.delays = delays);
     }
@@ -60,6 +66,14 @@ impl ScriptedNacos {
     pub fn require_login(&self, users: &[(&str, &str)], ttl: Duration) {
         self.shared
             .update(|state, _| state.auth.require(users, ttl));
+    }
+
+    /// Refuses the next request of this type (such as `InstanceRequest`) with result 500 and this code and text. Those
+    /// that are to be refused one after another are named one after another.
+    pub fn refuse_next(&self, kind: &str, code: i32, text: &str) {
+        let refusal = (kind.to_owned(), Refusal::typed(code, text));
+        self.shared
+            .update(|state, _| state.refusals.push_back(refusal));
     }
 
     /// Makes a service for persistent instances, as the HTTP API does: ephemeral ones are refused under its name.
@@ -104,11 +118,13 @@ impl ScriptedNacos {
         self.listen(ports::listen(self.ports.http).await, http::serve);
     }
 
-    /// Closes every connection, although the server goes on.
+    /// Closes every connection, although the server goes on. A [`Client`](super::Client) has none.
     pub async fn drop_connections(&self) {
-        self.shared.read(super::state::State::drop_connections);
+        let closed = self.shared.read(State::drop_connections);
         self.until("the end of all connections", || {
-            self.shared.read(super::state::State::is_deserted)
+            let mut closed = closed.iter();
+            self.shared
+                .read(|state| closed.all(|id| !state.is_open(*id)))
         })
         .await;
     }

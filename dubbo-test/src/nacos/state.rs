@@ -1,6 +1,9 @@
 //! All that the server knows, and the clock that drives it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -10,6 +13,7 @@ use tokio::{
 };
 
 use super::{
+    answer::Refusal,
     auth::Auth,
     config::Configs,
     delays::Delays,
@@ -37,6 +41,8 @@ pub(super) struct State {
     pub(super) delays: Delays,
     /// It listens, and refuses everything.
     pub(super) starting: bool,
+    /// With the type of the requests that they are for.
+    pub(super) refusals: VecDeque<(String, Refusal)>,
     pub(super) traffic: Vec<Message>,
     /// Every open connection.
     connections: BTreeMap<ConnectionId, Connection>,
@@ -166,21 +172,28 @@ impl State {
         connection.is_some_and(|connection| connection.client.is_some())
     }
 
+    /// What a test wants the next request of this type to be refused with.
+    pub(super) fn take_refusal(&mut self, kind: &str) -> Option<Refusal> {
+        let next = self.refusals.iter().position(|(of, _)| of == kind)?;
+        self.refusals.remove(next).map(|(_, refusal)| refusal)
+    }
+
     pub(super) fn clients(&self) -> impl Iterator<Item = ConnectionId> {
         let set_up = self.connections.iter();
         let set_up = set_up.filter(|(_, connection)| connection.client.is_some());
         set_up.map(|(id, _)| *id)
     }
 
-    pub(super) fn is_deserted(&self) -> bool {
-        self.connections.is_empty()
+    pub(super) fn is_open(&self, id: ConnectionId) -> bool {
+        self.connections.contains_key(&id)
     }
 
-    /// Ends every connection, without a word.
-    pub(super) fn drop_connections(&self) {
+    /// Ends every connection, without a word: these will be closed.
+    pub(super) fn drop_connections(&self) -> Vec<ConnectionId> {
         for connection in self.connections.values() {
             connection.close.notify_one();
         }
+        self.connections.keys().copied().collect()
     }
 
     pub(super) fn disconnect(&mut self, id: ConnectionId, now: Instant) {
@@ -299,5 +312,37 @@ impl Client {
             Some(asked) => asked + delays.detection,
             None => self.active + delays.silence,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_silent_client_is_asked_and_then_given_up() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut state = State::default();
+        let (id, close) = state.connect();
+        let (sender, mut pushes) = mpsc::unbounded_channel();
+        state.set_up(id, sender, at(0));
+        let mut asked = |state: &mut State, seconds| {
+            assert_eq!(state.due(), Some(at(seconds)));
+            state.advance(at(seconds));
+            let push = pushes.try_recv().ok();
+            push.map(|push| push.kind().to_owned())
+        };
+        let question = Some("ClientDetectionRequest".to_owned());
+        assert_eq!(asked(&mut state, 20), question);
+        let answer = Payload::new("ClientDetectionResponse", &json!({}));
+        state.heard(id, &answer, at(21));
+        assert_eq!(asked(&mut state, 41), question);
+        assert!(state.is_set_up(id));
+        assert_eq!(asked(&mut state, 46), None);
+        assert!(!state.is_set_up(id));
+        close.notified().await;
     }
 }

@@ -206,6 +206,9 @@ async fn pushes_are_full_lists_and_come_merged() {
     assert_eq!(events.next().await, [""; 0], "the last one left");
 
     let second = named.subscribe().await;
+    // nacos-sdk has a list already, so it does not wait for this request.
+    let both = || nacos.requests("SubscribeServiceRequest").len() == 2;
+    nacos.until("the second subscription", both).await;
     named.unsubscribe(&events).await;
     named.unsubscribe(&second).await;
     nacos

@@ -147,7 +147,8 @@ impl NamingEventListener for Listener {
 }
 
 pub(crate) fn addresses(instances: &[ServiceInstance]) -> Vec<String> {
-    let mut addresses: Vec<_> = instances.iter().map(|i| i.ip_and_port()).collect();
+    let addresses = instances.iter().map(ServiceInstance::ip_and_port);
+    let mut addresses: Vec<_> = addresses.collect();
     addresses.sort();
     addresses
 }
