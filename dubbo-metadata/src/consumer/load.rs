@@ -304,13 +304,17 @@ enum AttemptError {
 }
 
 impl AttemptError {
-    /// Its text and that of the errors behind it.
+    /// Its text and that of the errors behind it, as far as that is short enough: peers write some of it.
     fn text(&self) -> String {
         let mut text = self.to_string();
         let mut source = self.source();
         while let Some(error) = source {
             text = format!("{text}: {error}");
             source = error.source();
+        }
+        if let Some((end, _)) = text.char_indices().nth(TEXT) {
+            text.truncate(end);
+            text.push('…');
         }
         text
     }
@@ -329,4 +333,8 @@ fn serves_metadata(instance: &ServiceInstance) -> bool {
 }
 
 const CANDIDATES: usize = 3;
+
+/// How many characters of an error are told.
+const TEXT: usize = 300;
+
 const AVOIDED_FOR: Duration = Duration::from_secs(30);

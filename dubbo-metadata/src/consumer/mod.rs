@@ -100,6 +100,7 @@ impl Consumer {
             revisions: states.iter().map(|state| state.revisions.len()).sum(),
             stale_instances: states.iter().map(|state| shared::stale(state)).sum(),
             tasks: self.shared.tasks.len(),
+            kept_bytes: self.shared.store.kept_bytes(),
             fetches,
             failed_fetches,
             portless: self.shared.portless.load(Ordering::Relaxed),
@@ -127,6 +128,8 @@ pub struct ConsumerStats {
     pub stale_instances: usize,
     /// The tasks that run.
     pub tasks: usize,
+    /// About how many bytes of metadata are kept for instances that may come back.
+    pub kept_bytes: usize,
     /// How often an instance or a report was asked for metadata.
     pub fetches: u64,
     /// How many of these gave none.

@@ -34,7 +34,8 @@ pub struct ConsumerOptions {
     /// How long an instance whose new metadata is not known yet stays with what it served before
     /// (`metadata.stale-grace`). 30 s.
     pub stale_grace: Duration,
-    /// How many bytes of metadata are kept, about. What instances refer to is kept in any case. 64 MiB.
+    /// About how many bytes of metadata are kept for instances that may come back. What instances refer to is kept in any
+    /// case. 64 MiB.
     pub cache_bytes: usize,
     /// What chances are made of: whom to ask, how long to wait. Random by default.
     pub seed: u64,

@@ -85,6 +85,11 @@ impl RevisionStore {
         followed
     }
 
+    /// About how many bytes of metadata are kept that nobody follows.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.known.lock().bytes
+    }
+
     /// How often instances and reports were asked, and how often in vain.
     pub(super) fn counts(&self) -> (u64, u64) {
         self.loader.counts()
@@ -154,12 +159,17 @@ impl Followed {
 
     /// Says who can be asked now. If somebody is new among them, that is reason enough to ask at once.
     pub(super) fn offer(&self, candidates: Vec<Arc<ServiceInstance>>) {
+        let is_known = matches!(self.metadata(), Metadata::Ready(_));
         let mut now = self.state.candidates.lock();
+        if is_known {
+            *now = candidates;
+            return;
+        }
         let asked: HashSet<_> = now.iter().map(|one| one.id()).collect();
         let is_new = candidates.iter().any(|one| !asked.contains(&one.id()));
         *now = candidates;
         drop(now);
-        if is_new && !matches!(self.metadata(), Metadata::Ready(_)) {
+        if is_new {
             self.state.again.notify_one();
         }
     }

@@ -16,10 +16,12 @@ impl Tasks {
     /// Starts `task`, which ends with the value that this returns. After [`close`](Self::close) nothing starts.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Running {
         let mut tasks = self.0.lock();
-        Running(tasks.as_mut().map(|tasks| {
-            reap(tasks);
-            tasks.spawn(task)
-        }))
+        // What does not start is dropped after the lock: that may end other tasks.
+        let Some(tasks) = tasks.as_mut() else {
+            return Running(None);
+        };
+        reap(tasks);
+        Running(Some(tasks.spawn(task)))
     }
 
     /// How many are running.

@@ -115,7 +115,7 @@ async fn case_96_many_writers_and_readers_see_whole_lists_only() {
 
 #[tokio::test(start_paused = true)]
 async fn case_130_coming_and_going_a_thousand_times_leaves_nothing_behind() {
-    let world = World::new();
+    let world = World::with(|options| options.cache_bytes = 10_000);
     world.report.map("a.B", "app");
     let mut following = world.follow("a.B").await;
     let mut after_first = None;
@@ -137,6 +137,7 @@ async fn case_130_coming_and_going_a_thousand_times_leaves_nothing_behind() {
             stats.tasks,
         );
         assert_eq!(counts, *after_first.get_or_insert(counts), "cycle {cycle}");
+        assert!(stats.kept_bytes <= 10_000, "{}", stats.kept_bytes);
     }
     assert_eq!(world.registry.watches(), 1);
     drop(following);
@@ -180,7 +181,9 @@ async fn case_134_a_refresh_with_many_revisions_is_parallel_and_one_swap() {
 
     // All restart at once, elsewhere and as something else; nobody is gone before the others are there.
     let mut next = list("y");
-    next.iter_mut().for_each(|instance| instance.weight = 50);
+    for instance in &mut next {
+        instance.weight = 50;
+    }
     world.registry.list("app", next);
     let start = Instant::now();
     let update = following.next().await;

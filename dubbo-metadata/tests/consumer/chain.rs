@@ -153,8 +153,8 @@ async fn metadata_a12_what_is_known_comes_first_and_the_rest_is_tried_again() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let calls = of_r2();
-        let (last, first) = (&calls[3 * round + 2], &calls[3 * round + 3]);
-        let wait = (first.at - last.at - Duration::from_secs(5)).as_secs_f64();
+        let (third, fourth) = (&calls[3 * round + 2], &calls[3 * round + 3]);
+        let wait = (fourth.at - third.at).as_secs_f64() - 5.0;
         let range = f64::from(longest) / 2.0..=f64::from(longest) + 0.01;
         assert!(range.contains(&wait), "round {round}: {wait} in {range:?}");
         let asked: BTreeSet<_> = calls[3 * round..3 * round + 3]
@@ -211,7 +211,7 @@ async fn metadata_a13_an_instance_that_moved_on_stays_with_what_it_was_for_a_whi
     following.until(10).await;
 
     let start = Instant::now();
-    let mut last = 10;
+    let mut left = 10;
     for moved in 0..10 {
         list[moved]
             .metadata
@@ -222,10 +222,10 @@ async fn metadata_a13_an_instance_that_moved_on_stays_with_what_it_was_for_a_whi
         assert_eq!(following.addresses().len(), 10, "after {moved}");
     }
     // From now on one goes each second, the last but one at 38 s.
-    while last > 1 {
-        following.until(last - 1).await;
-        last -= 1;
-        let gone_at = Duration::from_secs(30 + 9 - u64::try_from(last).expect("small"));
+    while left > 1 {
+        following.until(left - 1).await;
+        left -= 1;
+        let gone_at = Duration::from_secs(30 + 9 - u64::try_from(left).expect("small"));
         let late = start.elapsed().saturating_sub(gone_at);
         assert!(
             start.elapsed() >= gone_at && late < Duration::from_millis(200),

@@ -181,10 +181,12 @@ pub(crate) fn info(app: &str, revision: &str, services: &[&str]) -> MetadataInfo
     }
 }
 
+type Lists = watch::Sender<Update<Arc<[ServiceInstance]>>>;
+
 /// A registry whose lists a test sets.
 pub(crate) struct FakeDiscovery {
     url: Url,
-    apps: Mutex<HashMap<String, watch::Sender<Update<Arc<[ServiceInstance]>>>>>,
+    apps: Mutex<HashMap<String, Lists>>,
     watches: Arc<AtomicUsize>,
 }
 
@@ -219,11 +221,7 @@ impl FakeDiscovery {
         });
     }
 
-    fn with<R>(
-        &self,
-        app: &str,
-        f: impl FnOnce(&watch::Sender<Update<Arc<[ServiceInstance]>>>) -> R,
-    ) -> R {
+    fn with<R>(&self, app: &str, f: impl FnOnce(&Lists) -> R) -> R {
         let mut apps = self.apps.lock();
         f(apps
             .entry(app.to_owned())

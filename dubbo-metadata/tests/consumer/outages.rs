@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use dubbo_metadata::model::MetadataInfo;
+
 use crate::fakes::{World, addresses, info, instances};
 
 #[tokio::test(start_paused = true)]
@@ -125,4 +127,34 @@ async fn a_closed_consumer_ends_everything_and_says_so() {
         error.to_string(),
         "subscribe to a.B at zookeeper://10.0.0.100:2181: it is closed"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_needs_is_forgotten_when_there_is_no_room_the_oldest_first() {
+    let one = info("app", "r0", &["a.B:tri"]);
+    let world = World::with(|options| options.cache_bytes = 700);
+    world.report.map("a.B", "app");
+    let come_and_go = async |revision: &str| {
+        world.instances.serve(MetadataInfo {
+            revision: revision.to_owned(),
+            ..one.clone()
+        });
+        world.registry.list("app", instances("app", revision, 1, 1));
+        drop(world.follow("a.B").await);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    };
+    for revision in ["r1", "r2", "r3", "r1", "r4", "r1"] {
+        come_and_go(revision).await;
+        assert!(world.consumer.stats().kept_bytes <= 700);
+    }
+    // There is room for three of them, and r1 was needed again before r2 and r3 were.
+    let asked: Vec<_> = world
+        .instances
+        .calls()
+        .into_iter()
+        .map(|call| call.revision)
+        .collect();
+    assert_eq!(asked, ["r1", "r2", "r3", "r4"]);
+    come_and_go("r2").await;
+    assert_eq!(world.instances.calls().len(), 5, "r2 was the oldest");
 }
