@@ -43,6 +43,18 @@ impl<T: Clone> Subscription<T> {
         }
     }
 
+    /// Keeps `what` until the subscription is dropped.
+    pub fn holding(mut self, what: impl Send + Sync + 'static) -> Self {
+        let end = self._end.0.take();
+        self._end = OnDrop(Some(Box::new(move || {
+            drop(what);
+            if let Some(end) = end {
+                end();
+            }
+        })));
+        self
+    }
+
     /// The newest update, which [`changed`](Self::changed) then does not give again.
     pub fn current(&mut self) -> Update<T> {
         self.updates.borrow_and_update().clone()

@@ -120,12 +120,7 @@ impl Inner {
             let refer = refer.clone();
             async move {
                 let subscription = registry.subscribe(consumer).await?;
-                // Lives as long as the directory refers to providers.
-                let told = self.told.subscribes(consumer);
-                let refer = move |url| {
-                    let _ = &told;
-                    refer(url)
-                };
+                let subscription = subscription.holding(self.told.subscribes(consumer));
                 let directory = DynamicDirectory::follow(
                     consumer.clone(),
                     &registry.url,

@@ -20,6 +20,9 @@ use dubbo_metadata::{
     provider::{Provider, ProviderOptions},
 };
 
+use dubbo_registry::matching::Category;
+use futures_util::FutureExt as _;
+
 use super::export::{application_name, now_millis};
 use crate::{
     config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
@@ -233,7 +236,11 @@ impl NamedRegistry {
         });
         let interface = self.roads.interface.as_ref().map(|registry| {
             let (source, consumer) = (Arc::clone(registry), consumer.clone());
-            let subscribed = async move { source.subscribe(&consumer).await };
+            let subscribed = async move {
+                let shown = ShownConsumer::show(Arc::clone(&source), &consumer);
+                let subscription = source.subscribe(&consumer).await?;
+                Ok(subscription.holding(shown))
+            };
             relay::soon_or_later(subscribed, self.timeout, late)
         });
         match (application, interface) {
@@ -286,6 +293,30 @@ impl NamedRegistry {
             }
             told => told,
         }
+    }
+}
+
+/// A consumer among those of a registry, for whoever looks at them, as long as this lives.
+struct ShownConsumer {
+    registry: Arc<dyn Registry>,
+    url: Url,
+}
+
+impl ShownConsumer {
+    /// Nothing here waits for the registry: it keeps what it is asked for in mind.
+    fn show(registry: Arc<dyn Registry>, consumer: &Url) -> Self {
+        let url = consumer.with_param("category", Category::Consumers.name());
+        if let Some(Err(error)) = registry.register(&url).now_or_never() {
+            tracing::warn!(consumer = ?url, %error, "the registry does not show this consumer");
+        }
+        Self { registry, url }
+    }
+}
+
+impl Drop for ShownConsumer {
+    fn drop(&mut self) {
+        // What it says comes too late for anybody.
+        let _ = self.registry.unregister(&self.url).now_or_never();
     }
 }
 
