@@ -1,0 +1,315 @@
+//! A registry, a report and the fixture of the specification.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use dubbo_core::{
+    discovery::{ServiceDiscovery, ServiceInstance},
+    metadata::{CasOutcome, Mapping, MetadataReport, Ticket},
+    registry::RegistryError,
+    subscription::Subscription,
+    url::Url,
+};
+use dubbo_metadata::{
+    instance::{MetaVersion, MetadataServiceParams, Storage},
+    provider::{Provider, ProviderOptions},
+};
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep};
+
+/// A registry and a report that note what they are told and when.
+pub(crate) struct World {
+    pub(crate) start: Instant,
+    log: Arc<Mutex<Vec<String>>>,
+    pub(crate) discovery: Arc<FakeDiscovery>,
+    pub(crate) report: Arc<FakeReport>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let start = Instant::now();
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let noted = Log {
+            start,
+            lines: Arc::clone(&log),
+        };
+        Self {
+            start,
+            log,
+            discovery: Arc::new(FakeDiscovery {
+                url: Url::new("fake", "registry"),
+                log: noted.clone(),
+                told: Mutex::default(),
+                answers: Mutex::default(),
+                hangs: AtomicBool::new(false),
+            }),
+            report: Arc::new(FakeReport {
+                url: Url::new("fake", "report"),
+                log: noted,
+                published: Mutex::default(),
+                delay: Mutex::default(),
+                failures: Mutex::default(),
+                refuses: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    pub(crate) fn options(&self, application: &str) -> ProviderOptions {
+        let discovery = Arc::clone(&self.discovery) as _;
+        ProviderOptions::new(application, "zk", discovery, 1_700_000_000_000, 1)
+    }
+
+    pub(crate) fn provider(&self, change: impl FnOnce(&mut ProviderOptions)) -> Arc<Provider> {
+        let mut options = self.options("demo-provider");
+        change(&mut options);
+        Provider::new(options).expect("valid")
+    }
+
+    pub(crate) fn remote(&self) -> Arc<Provider> {
+        self.provider(|options| {
+            options.storage = Storage::Remote;
+            options.reports = vec![("zk".into(), Arc::clone(&self.report) as _)];
+        })
+    }
+
+    /// A provider of both services of the fixture, registered.
+    pub(crate) async fn started(&self) -> Arc<Provider> {
+        let provider = self.provider(|_| {});
+        provider.export(&greet("")).expect("valid");
+        provider.export(&bar("")).expect("valid");
+        provider.register().await.expect("registered");
+        provider
+    }
+
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.log.lock().clone()
+    }
+
+    pub(crate) fn registry_calls(&self) -> Vec<String> {
+        let calls = self.calls().into_iter();
+        calls.filter(|call| !call.contains("published")).collect()
+    }
+
+    pub(crate) fn instance(&self, id: &str) -> ServiceInstance {
+        let told = self.discovery.told.lock();
+        told.iter()
+            .find(|instance| instance.id() == id)
+            .expect(id)
+            .clone()
+    }
+}
+
+pub(crate) fn serve_metadata(provider: &Provider) {
+    let params = MetadataServiceParams::new("tri", 50051).with_param("release", "dubbo-rust-4.0.0");
+    provider.set_metadata_service(Some(params), MetaVersion::V2);
+}
+
+#[derive(Clone)]
+struct Log {
+    start: Instant,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Log {
+    fn note(&self, what: &str) {
+        let at = self.start.elapsed().as_millis();
+        self.lines.lock().push(format!("{at} ms {what}"));
+    }
+}
+
+/// Notes `what id revision storage`; does what `answers` say, then everything.
+pub(crate) struct FakeDiscovery {
+    url: Url,
+    log: Log,
+    told: Mutex<Vec<ServiceInstance>>,
+    pub(crate) answers: Mutex<VecDeque<Result<(), RegistryError>>>,
+    pub(crate) hangs: AtomicBool,
+}
+
+impl FakeDiscovery {
+    async fn tell(&self, what: &str, instance: &ServiceInstance) -> Result<(), RegistryError> {
+        let revision = &instance.metadata["dubbo.metadata.revision"];
+        let storage = &instance.metadata["dubbo.metadata.storage-type"];
+        self.log.note(&format!(
+            "{what} {} {} {storage}",
+            instance.id(),
+            &revision[..4]
+        ));
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        if let Some(answer) = self.answers.lock().pop_front() {
+            answer?;
+        }
+        let mut told = self.told.lock();
+        told.retain(|other| other.id() != instance.id());
+        told.push(instance.clone());
+        let ids: BTreeSet<_> = told.iter().map(ServiceInstance::id).collect();
+        assert_eq!(ids.len(), told.len());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ServiceDiscovery for FakeDiscovery {
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    async fn register(&self, instance: &ServiceInstance) -> Result<(), RegistryError> {
+        self.tell("register", instance).await
+    }
+
+    async fn update(
+        &self,
+        old: &ServiceInstance,
+        new: &ServiceInstance,
+    ) -> Result<(), RegistryError> {
+        assert_eq!(old.id(), new.id());
+        assert_ne!(old, new);
+        self.tell("update", new).await
+    }
+
+    async fn unregister(&self, instance: &ServiceInstance) -> Result<(), RegistryError> {
+        self.log.note(&format!("unregister {}", instance.id()));
+        self.told.lock().retain(|other| other != instance);
+        Ok(())
+    }
+
+    async fn snapshot(&self, _: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
+        unreachable!("a provider looks for nobody")
+    }
+
+    async fn watch(&self, _: &str) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
+        unreachable!("a provider looks for nobody")
+    }
+
+    async fn close(&self) {}
+}
+
+/// Takes metadata after a while, unless it fails.
+pub(crate) struct FakeReport {
+    url: Url,
+    log: Log,
+    pub(crate) published: Mutex<Vec<Bytes>>,
+    delay: Mutex<Duration>,
+    failures: Mutex<usize>,
+    pub(crate) refuses: AtomicBool,
+}
+
+impl FakeReport {
+    pub(crate) fn takes(&self, delay: Duration) {
+        *self.delay.lock() = delay;
+    }
+
+    pub(crate) fn fails(&self, times: usize) {
+        *self.failures.lock() = times;
+    }
+}
+
+#[async_trait]
+impl MetadataReport for FakeReport {
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    async fn publish_app(
+        &self,
+        application: &str,
+        revision: &str,
+        metadata: Bytes,
+    ) -> Result<(), RegistryError> {
+        assert_eq!(application, "demo-provider");
+        let delay = *self.delay.lock();
+        sleep(delay).await;
+        let error = RegistryError::new("publish metadata", "fake://report", "out of order");
+        let revision = &revision[..4];
+        let fails = {
+            let mut failures = self.failures.lock();
+            let fails = *failures > 0;
+            *failures = failures.saturating_sub(1);
+            fails
+        };
+        if fails || self.refuses.load(Ordering::Relaxed) {
+            self.log.note(&format!("not published {revision}"));
+            return Err(if fails { error } else { error.refused() });
+        }
+        self.log.note(&format!("published {revision}"));
+        self.published.lock().push(metadata);
+        Ok(())
+    }
+
+    async fn app(&self, _: &str, _: &str) -> Result<Option<Bytes>, RegistryError> {
+        unreachable!("a provider reads nothing")
+    }
+
+    async fn remove_app(&self, _: &str, _: &str) -> Result<(), RegistryError> {
+        unreachable!("others may still read it")
+    }
+
+    async fn list_app(&self, _: &str) -> Result<Vec<(String, Option<SystemTime>)>, RegistryError> {
+        unreachable!("a provider reads nothing")
+    }
+
+    async fn mapping(&self, _: &str) -> Result<(Mapping, Ticket), RegistryError> {
+        unreachable!("mappings are not the chain's")
+    }
+
+    async fn cas_mapping(
+        &self,
+        _: &str,
+        _: &Mapping,
+        _: Ticket,
+    ) -> Result<CasOutcome, RegistryError> {
+        unreachable!("mappings are not the chain's")
+    }
+
+    async fn watch_mapping(&self, _: &str) -> Result<Subscription<Arc<Mapping>>, RegistryError> {
+        unreachable!("mappings are not the chain's")
+    }
+
+    async fn store_definition(&self, _: &str, _: Bytes) -> Result<(), RegistryError> {
+        unreachable!("definitions are not the chain's")
+    }
+
+    async fn definition(&self, _: &str) -> Result<Option<Bytes>, RegistryError> {
+        unreachable!("definitions are not the chain's")
+    }
+
+    async fn close(&self) {}
+}
+
+/// The first service of the fixture of `docs/spec/metadata.md` §2.2.
+pub(crate) fn greet(more: &str) -> Url {
+    format!(
+        "tri://10.0.0.1:50051/org.apache.dubbo.samples.GreetService?interface=org.apache.dubbo.samples.GreetService&group=g1\
+         &version=1.0.0&methods=SayHello,Greet&methods.Greet.timeout=1000&{COMMON}{more}"
+    )
+    .parse()
+    .expect("valid")
+}
+
+/// The second one.
+pub(crate) fn bar(more: &str) -> Url {
+    format!(
+        "dubbo://10.0.0.1:20000/com.foo.Bar?interface=com.foo.Bar&methods=GetPetByID,GetPetTypes&{COMMON}{more}"
+    )
+    .parse()
+    .expect("valid")
+}
+
+pub(crate) fn other(interface: &str) -> Url {
+    format!("tri://10.0.0.1:50051/{interface}?interface={interface}&methods=m&{COMMON}")
+        .parse()
+        .expect("valid")
+}
+
+const COMMON: &str = "side=provider&release=dubbo-rust-4.0.0";

@@ -1,0 +1,6 @@
+//! The acceptance tests of `docs/spec/metadata.md` §9 about the provider chain, and what else it promises, on a paused clock.
+
+mod changes;
+mod fakes;
+mod publishing;
+mod registering;
