@@ -7,6 +7,7 @@
 //! | `link` | what a protocol says about one connection of its own |
 //! | `slots`, `keeper` | the connections to one address: choosing one, and keeping them up |
 //! | `pool`, `drivers` | the addresses of one client, the tasks that move their bytes, and their end |
+//! | `reference` | what the invokers of protocols have in common |
 //! | `call` | where a call goes, until when, and how many there are |
 
 mod call;
@@ -15,9 +16,11 @@ mod keeper;
 mod link;
 pub(crate) mod options;
 mod pool;
+mod reference;
 mod slots;
 
 pub(crate) use call::{Counted, Deadline, Place};
 pub(crate) use link::{Link, Opened, Opener};
 pub(crate) use pool::Pool;
+pub(crate) use reference::{Reference, address};
 pub(crate) use slots::Endpoint;

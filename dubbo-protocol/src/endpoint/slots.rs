@@ -71,6 +71,11 @@ impl<O: Opener> Endpoint<O> {
         }
     }
 
+    /// Where they lead.
+    pub(super) fn address(&self) -> &Arc<str> {
+        self.shared.opener.address()
+    }
+
     /// How many connections it keeps.
     pub(crate) fn size(&self) -> usize {
         self.shared.slots.len()

@@ -1,11 +1,7 @@
 //! The consumer's end: one reference to one provider.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU8, AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use dubbo_core::{
     attachments::Attachments,
@@ -25,52 +21,39 @@ use super::{
     request::{Outgoing, Terms},
     table::Ending,
 };
-use crate::endpoint::{Counted, Deadline, Endpoint, Link as _, Place};
+use crate::endpoint::{Deadline, Link as _, Place, Reference};
 
 /// Calls the methods of one service at one address.
 #[derive(Debug)]
 pub(super) struct DubboInvoker {
-    pub(super) url: Url,
-    pub(super) address: Arc<str>,
+    pub(super) reference: Reference<Tcp>,
     pub(super) terms: Terms,
     /// `payload`: how many bytes a response may have.
     pub(super) limit: usize,
     /// By which responses are read.
     pub(super) rules: Rules,
-    /// `None` once it is closed.
-    pub(super) endpoint: ArcSwapOption<Endpoint<Tcp>>,
-    pub(super) calls: Arc<AtomicUsize>,
 }
 
 #[async_trait]
 impl Invoker for DubboInvoker {
     fn url(&self) -> &Url {
-        &self.url
+        self.reference.url()
     }
 
     fn is_available(&self) -> bool {
-        self.endpoint
-            .load()
-            .as_ref()
-            .is_some_and(|endpoint| endpoint.is_available())
+        self.reference.is_available()
     }
 
     fn why_unavailable(&self) -> Option<String> {
-        match &*self.endpoint.load() {
-            Some(endpoint) => endpoint.why_unavailable(),
-            None => Some(format!("the reference to {} has been closed", self.address)),
-        }
+        self.reference.why_unavailable()
     }
 
     fn in_flight(&self) -> usize {
-        self.calls.load(Ordering::Relaxed)
+        self.reference.in_flight()
     }
 
     async fn invoke(&self, invocation: Invocation) -> RpcResult {
-        let place = Place {
-            method: invocation.method.clone(),
-            address: Arc::clone(&self.address),
-        };
+        let place = self.reference.place(&invocation.method);
         let now = Instant::now();
         let deadline = invocation
             .attempt_deadline(now)
@@ -101,18 +84,16 @@ impl Invoker for DubboInvoker {
 
     /// Calls that are under way go on.
     async fn close(&self) {
-        self.endpoint.store(None);
+        self.reference.close();
     }
 }
 
 impl DubboInvoker {
     /// Sends `call`, and sends it again where nothing of it was written.
     async fn carry(&self, call: &Outgoing, place: &Place, progress: &Progress) -> RpcResult {
-        let Some(endpoint) = self.endpoint.load_full() else {
-            let closed = Status::unavailable("the reference has been closed").not_processed();
-            return Err(place.name(closed));
-        };
-        let _counted = Counted::one_more(&self.calls);
+        let endpoint = self.reference.endpoint();
+        let endpoint = endpoint.map_err(|status| place.name(status))?;
+        let _counted = self.reference.count_call();
         // Each connection may turn out to be gone, and so may some of those that come after them.
         let mut moves_left = endpoint.size() + MOVES_MORE;
         loop {

@@ -21,7 +21,6 @@ mod table;
 
 use std::{fmt, sync::Arc};
 
-use arc_swap::ArcSwapOption;
 use dubbo_core::{
     invoker::Invoker, payload::Rules, protocol::ProtocolError, service::ServiceDescriptor, url::Url,
 };
@@ -29,7 +28,7 @@ use tokio::time::Instant;
 
 use self::{connection::Tcp, invoker::DubboInvoker, options::ConnectOptions, request::Terms};
 use crate::{
-    endpoint::{Endpoint, Pool},
+    endpoint::{Endpoint, Pool, Reference, address},
     net::{Connector, Dialect, Network},
 };
 
@@ -99,19 +98,14 @@ impl DubboClient {
         }
         let options = ConnectOptions::read(url).map_err(|error| refused(error.to_string()))?;
         self.connector.prepare()?;
-        let address = match url.port() {
-            Some(_) => url.address(),
-            None => url.with_port(default_port).address(),
-        };
-        let address: Arc<str> = address.into();
+        let terms = Terms::new(url, service, options.payload);
+        let limit = options.payload;
+        let endpoint = self.endpoint(address(url, default_port).into(), options);
         Ok(DubboInvoker {
-            url: url.clone(),
-            address: Arc::clone(&address),
-            terms: Terms::new(url, service, options.payload),
-            limit: options.payload,
+            reference: Reference::new(url, endpoint),
+            terms,
+            limit,
             rules: self.rules.clone(),
-            endpoint: ArcSwapOption::new(Some(self.endpoint(address, options))),
-            calls: Arc::default(),
         })
     }
 

@@ -1,11 +1,7 @@
 //! The consumer's end of Triple: one reference to one provider.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use dubbo_core::{
     invocation::{Body, Invocation, RpcResult},
@@ -22,17 +18,13 @@ use super::{
     failure::Failure,
     replies::Keep,
 };
-use crate::endpoint::{Counted, Deadline, Endpoint, Place};
+use crate::endpoint::{Deadline, Reference};
 
 /// Calls the methods of one service at one address.
 #[derive(Debug)]
 pub(super) struct TripleInvoker {
-    pub(super) url: Url,
-    pub(super) address: Arc<str>,
+    pub(super) reference: Reference<Http2>,
     pub(super) terms: Terms,
-    /// `None` once it is closed.
-    pub(super) endpoint: ArcSwapOption<Endpoint<Http2>>,
-    pub(super) calls: Arc<AtomicUsize>,
     /// The tasks that send what is left of a request after its reply has begun.
     pub(super) uploads: TaskTracker,
 }
@@ -40,32 +32,23 @@ pub(super) struct TripleInvoker {
 #[async_trait]
 impl Invoker for TripleInvoker {
     fn url(&self) -> &Url {
-        &self.url
+        self.reference.url()
     }
 
     fn is_available(&self) -> bool {
-        self.endpoint
-            .load()
-            .as_ref()
-            .is_some_and(|endpoint| endpoint.is_available())
+        self.reference.is_available()
     }
 
     fn why_unavailable(&self) -> Option<String> {
-        match &*self.endpoint.load() {
-            Some(endpoint) => endpoint.why_unavailable(),
-            None => Some(format!("the reference to {} has been closed", self.address)),
-        }
+        self.reference.why_unavailable()
     }
 
     fn in_flight(&self) -> usize {
-        self.calls.load(Ordering::Relaxed)
+        self.reference.in_flight()
     }
 
     async fn invoke(&self, invocation: Invocation) -> RpcResult {
-        let place = Place {
-            method: invocation.method.clone(),
-            address: Arc::clone(&self.address),
-        };
+        let place = self.reference.place(&invocation.method);
         check_request(&invocation).map_err(|status| place.name(status))?;
         let now = Instant::now();
         let deadline = invocation
@@ -97,18 +80,16 @@ impl Invoker for TripleInvoker {
 
     /// Calls that are under way go on.
     async fn close(&self) {
-        self.endpoint.store(None);
+        self.reference.close();
     }
 }
 
 impl TripleInvoker {
     /// Sends `call`, and sends it again where it certainly was not taken.
     async fn carry(&self, call: &mut Outgoing, sent: &AtomicBool) -> RpcResult {
-        let Some(endpoint) = self.endpoint.load_full() else {
-            let closed = Status::unavailable("the reference has been closed").not_processed();
-            return Err(call.place.name(closed));
-        };
-        let _counted = Counted::one_more(&self.calls);
+        let endpoint = self.reference.endpoint();
+        let endpoint = endpoint.map_err(|status| call.place.name(status))?;
+        let _counted = self.reference.count_call();
         // Each connection may turn out to be closing, and so may some of those that come after them.
         let mut moves_left = endpoint.size() + MOVES_MORE;
         let mut repeats_left = 1;
@@ -122,7 +103,7 @@ impl TripleInvoker {
                 rules: self.terms.rules.clone(),
                 deadline,
                 uploads: self.uploads.clone(),
-                counted: [counted, Counted::one_more(&self.calls)],
+                counted: [counted, self.reference.count_call()],
             };
             let (left, status) = match call.send(&self.terms, &connection, sent, keep).await {
                 Ok(reply) => return Ok(reply),

@@ -26,7 +26,6 @@ mod upload;
 
 use std::{fmt, sync::Arc};
 
-use arc_swap::ArcSwapOption;
 use dubbo_core::{
     invoker::Invoker, payload::Rules, protocol::ProtocolError, service::ServiceDescriptor, url::Url,
 };
@@ -40,7 +39,7 @@ use self::{
 };
 use super::limits::Limits;
 use crate::{
-    endpoint::{Endpoint, Pool},
+    endpoint::{Endpoint, Pool, Reference, address},
     net::{Connector, Dialect, Network},
 };
 
@@ -90,10 +89,7 @@ impl Client {
         };
         let options = ConnectOptions::read(url).map_err(|error| refused(error.to_string()))?;
         let limits = Limits::of_calls(url).map_err(|error| refused(error.to_string()))?;
-        let address = match url.port() {
-            Some(_) => url.address(),
-            None => url.with_port(default_port).address(),
-        };
+        let address = address(url, default_port);
         let path = match url.path() {
             "" => service.interface(),
             path => path,
@@ -105,17 +101,13 @@ impl Client {
         };
         let heads =
             Heads::new(&scheme, &address, path, url.service_key(), service).map_err(refused)?;
-        let address: Arc<str> = address.into();
         Ok(Arc::new(TripleInvoker {
-            url: url.clone(),
-            address: Arc::clone(&address),
+            reference: Reference::new(url, self.endpoint(address.into(), options)),
             terms: Terms {
                 heads,
                 limits,
                 rules: self.rules.clone(),
             },
-            endpoint: ArcSwapOption::new(Some(self.endpoint(address, options))),
-            calls: Arc::default(),
             uploads: self.uploads.clone(),
         }))
     }

@@ -129,7 +129,7 @@ fn url(query: &str) -> Url {
 
 /// The connection that the next call takes.
 async fn connection(invoker: &DubboInvoker) -> Arc<Connection> {
-    let endpoint = invoker.endpoint.load_full().expect("it is not closed");
+    let endpoint = invoker.reference.endpoint().expect("it is not closed");
     endpoint.connection().await.expect("there is one")
 }
 
@@ -137,7 +137,7 @@ async fn connection(invoker: &DubboInvoker) -> Arc<Connection> {
 fn invocation(invoker: &DubboInvoker, method: usize) -> Invocation {
     let arguments = Payload::encoded(Codec::Hessian2, Bytes::from_static(b"\x05world"));
     Invocation::new(
-        Arc::new(invoker.url.service_key()),
+        Arc::new(invoker.url().service_key()),
         MethodRef::new(Arc::clone(&GREETER), method),
         Body::Unary(arguments),
     )

@@ -123,7 +123,7 @@ async fn a_call_may_choose_another_group_and_version() {
     let mut rig = Rig::new();
     let (invoker, _, mut peer) = rig.connected("group=g1&version=1.0").await;
     let mut call = invocation(&invoker, SAY_HELLO);
-    let key = invoker.url.service_key();
+    let key = invoker.url().service_key();
     call.service = Arc::new(key.with_group("g2").with_version("2.0"));
     let served = async {
         let call = peer.call().await;
