@@ -9,6 +9,7 @@ mod generated;
 mod injvm;
 pub mod java;
 mod net;
+mod servers;
 mod triple;
 
 pub use dubbo::DubboProtocol;

@@ -24,7 +24,8 @@ use tokio::time::Instant;
 use self::{connection::Shared, routes::Route, settings::Settings};
 use crate::{
     catalog::Stage,
-    net::{Accepted, Dialect, Listening, Network},
+    net::{Accepted, Dialect, Network},
+    servers::{self, Server},
 };
 
 /// The servers of one protocol value.
@@ -32,13 +33,7 @@ use crate::{
 pub(super) struct Servers {
     network: Network,
     rules: Rules,
-    state: tokio::sync::Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    running: Vec<Server>,
-    shut_down: bool,
+    running: servers::Servers<Served>,
 }
 
 impl Servers {
@@ -47,7 +42,7 @@ impl Servers {
         Self {
             network,
             rules,
-            state: tokio::sync::Mutex::default(),
+            running: servers::Servers::default(),
         }
     }
 
@@ -68,29 +63,22 @@ impl Servers {
         let route = Route::new(url, descriptor, invoker);
         let route = Arc::new(route.map_err(|error| refused(error.to_string()))?);
         let port = url.port().unwrap_or(default_port);
-        let mut state = self.state.lock().await;
-        if state.shut_down {
-            return Err(ProtocolError::ShutDown);
-        }
-        let known = state.running.iter().position(|s| s.is_at(url.host(), port));
-        let at = if let Some(at) = known {
-            at
-        } else {
-            let shared = Shared::new(settings, self.rules.clone());
-            let server = Server::start(&self.network, url.host(), port, shared).await?;
-            state.running.push(server);
-            state.running.len() - 1
+        let mut running = self.running.open().await?;
+        let at = match running.find(url.host(), port) {
+            Some(at) => at,
+            None => running.add(self.start(url.host(), port, settings).await?),
         };
-        let server = &state.running[at];
-        if server.shared().settings != settings {
+        let server = running.get(at);
+        let Served(shared) = &server.served;
+        if shared.settings != settings {
             return Err(refused(format!(
                 "services on one port have the same settings of connections; this one has {settings:?}, and others there \
                  have {:?}",
-                server.shared().settings
+                shared.settings
             )));
         }
-        let url = url.with_port(server.listening.address().port());
-        let added = server.shared().catalog.change(|routes| routes.with(&route));
+        let url = server.bound(url);
+        let added = shared.catalog.change(|routes| routes.with(&route));
         if !added {
             return Err(ProtocolError::Duplicate {
                 service: route.key.to_string(),
@@ -99,98 +87,57 @@ impl Servers {
         }
         Ok(Box::new(Exported {
             url,
-            shared: Arc::clone(server.shared()),
+            shared: Arc::clone(shared),
             route,
         }))
     }
 
     /// Tells connected consumers to go elsewhere.
     pub(super) async fn announce_shutdown(&self) {
-        for server in &self.state.lock().await.running {
-            server.shared().catalog.advance(Stage::Leaving);
-        }
+        self.running.announce_shutdown().await;
     }
 
     /// Lets the calls in flight finish until `deadline`.
     pub(super) async fn drain(&self, deadline: Instant) -> Drained {
-        let running = {
-            let mut state = self.state.lock().await;
-            state.shut_down = true;
-            std::mem::take(&mut state.running)
-        };
-        let mut draining = Vec::with_capacity(running.len());
-        for server in running {
-            draining.push(server.drain().await);
-        }
-        let mut drained = Drained::default();
-        for served in draining {
-            drained.aborted += served.ended(deadline).await;
-        }
-        drained
+        self.running.drain(deadline).await
     }
-}
 
-/// A share in a listening port and the connections from it. Dropping it ends them all.
-struct Server {
-    /// The address as it was asked for, where the port may be 0.
-    host: String,
-    port: u16,
-    listening: Listening,
-    served: Served,
-}
-
-/// The connections of a server. Dropping it ends them all.
-struct Served(Arc<Shared>);
-
-impl Server {
     async fn start(
-        network: &Network,
+        &self,
         host: &str,
         port: u16,
-        shared: Arc<Shared>,
-    ) -> Result<Self, ProtocolError> {
-        let accepts = shared.settings.connections;
+        settings: Settings,
+    ) -> Result<Server<Served>, ProtocolError> {
+        let shared = Shared::new(settings, self.rules.clone());
         let served = Served(Arc::clone(&shared));
         let limited = Arc::clone(&shared);
         let take = move |accepted: Accepted| {
             let connection = Arc::clone(&shared).serve(accepted.stream, accepted.peer);
             shared.connections.spawn(connection);
         };
-        let listening = network.listen(host, port, &[Dialect::Dubbo], take).await?;
+        let listening = self.network.listen(host, port, &[Dialect::Dubbo], take);
+        let listening = listening.await?;
+        let accepts = settings.connections;
         listening.limit(move || accepts.saturating_sub(limited.connections.len()));
         tracing::info!(address = %listening.address(), "serving dubbo");
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-            listening,
-            served,
-        })
-    }
-
-    fn is_at(&self, host: &str, port: u16) -> bool {
-        self.host == host && (self.port == port || self.listening.address().port() == port)
-    }
-
-    fn shared(&self) -> &Arc<Shared> {
-        &self.served.0
-    }
-
-    /// Takes no more connections, and asks those that there are to end.
-    async fn drain(self) -> Served {
-        self.served.drain();
-        self.listening.close().await;
-        self.served
+        Ok(Server::new(host, port, listening, served))
     }
 }
 
-impl Served {
+/// The connections of a server. Dropping it ends them all.
+struct Served(Arc<Shared>);
+
+impl servers::Served for Served {
+    fn leave(&self) {
+        self.0.catalog.advance(Stage::Leaving);
+    }
+
     fn drain(&self) {
         self.0.catalog.advance(Stage::Draining);
         self.0.connections.close();
         self.0.calls.close();
     }
 
-    /// Waits for the connections to end, and cuts those that are left at `deadline`: how many had calls on them.
     async fn ended(self, deadline: Instant) -> usize {
         let shared = &self.0;
         let done = async {

@@ -9,12 +9,9 @@ mod request;
 mod rest;
 mod routes;
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
@@ -36,7 +33,8 @@ use self::{
 use crate::{
     catalog::{Catalog, Stage},
     generated::health::HealthServer,
-    net::{Dialect, Listening, Network},
+    net::{Dialect, Network},
+    servers::{self, Server},
 };
 
 /// The servers of one protocol value.
@@ -44,13 +42,7 @@ use crate::{
 pub(super) struct Servers {
     network: Network,
     rules: Rules,
-    state: tokio::sync::Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    running: Vec<Server>,
-    shut_down: bool,
+    running: servers::Servers<Served>,
 }
 
 impl Servers {
@@ -59,7 +51,7 @@ impl Servers {
         Self {
             network,
             rules,
-            state: tokio::sync::Mutex::default(),
+            running: servers::Servers::default(),
         }
     }
 
@@ -77,133 +69,86 @@ impl Servers {
             reason,
         })?);
         let port = url.port().unwrap_or(default_port);
-        let mut state = self.state.lock().await;
-        if state.shut_down {
-            return Err(ProtocolError::ShutDown);
-        }
-        let known = state.running.iter().position(|s| s.is_at(url.host(), port));
-        let at = if let Some(at) = known {
-            at
-        } else {
-            let server = Server::start(&self.network, url.host(), port).await?;
-            state.running.push(server);
-            state.running.len() - 1
+        let mut running = self.running.open().await?;
+        let at = match running.find(url.host(), port) {
+            Some(at) => at,
+            None => running.add(self.start(url.host(), port).await?),
         };
-        let server = &state.running[at];
-        let added = server
-            .catalog
-            .change(|routes| routes.with(Arc::clone(&route)));
+        let server = running.get(at);
+        let url = server.bound(url);
+        let catalog = &server.served.catalog;
+        let added = catalog.change(|routes| routes.with(Arc::clone(&route)));
         if !added {
             return Err(ProtocolError::Duplicate {
                 service: route.key.to_string(),
-                address: url.with_port(server.bound().port()).address(),
+                address: url.address(),
             });
         }
         Ok(Box::new(Exported {
-            url: url.with_port(server.bound().port()),
-            catalog: Arc::clone(&server.catalog),
+            url,
+            catalog: Arc::clone(catalog),
             route,
         }))
     }
 
     /// Tells whoever watches the health of a service here to go elsewhere.
     pub(super) async fn announce_shutdown(&self) {
-        for server in &self.state.lock().await.running {
-            server.catalog.advance(Stage::Leaving);
-        }
+        self.running.announce_shutdown().await;
     }
 
     /// Lets the calls in flight finish until `deadline`.
     pub(super) async fn drain(&self, deadline: Instant) -> Drained {
-        let running = {
-            let mut state = self.state.lock().await;
-            state.shut_down = true;
-            std::mem::take(&mut state.running)
-        };
-        let mut draining = Vec::with_capacity(running.len());
-        for server in running {
-            draining.push(server.drain().await);
-        }
-        let mut drained = Drained::default();
-        for server in draining {
-            drained.aborted += server.ended(deadline).await;
-        }
-        drained
+        self.running.drain(deadline).await
     }
-}
 
-/// A share in a listening port and the connections from it. Dropping it ends them all.
-struct Server {
-    /// The address as it was asked for, where the port may be 0.
-    host: String,
-    port: u16,
-    listening: Listening,
-    catalog: Arc<Catalog<Routes>>,
-    served: Served,
-}
-
-/// The connections of a server. Dropping it ends them all.
-struct Served {
-    end: watch::Sender<End>,
-    connections: TaskTracker,
-    calls: TaskTracker,
-    cut: Arc<AtomicUsize>,
-}
-
-impl Server {
-    async fn start(network: &Network, host: &str, port: u16) -> Result<Self, ProtocolError> {
+    async fn start(&self, host: &str, port: u16) -> Result<Server<Served>, ProtocolError> {
         let catalog = Arc::new(Catalog::new());
         let health = HealthServer::new(ServerHealth::of(&catalog));
         catalog.change(|routes| routes.with(Arc::new(Route::built_in(health.into()))));
         let served = Served {
+            catalog: Arc::clone(&catalog),
             end: watch::Sender::new(End::Open),
             connections: TaskTracker::new(),
             calls: TaskTracker::new(),
             cut: Arc::default(),
         };
         let shared = Connections {
-            catalog: Arc::clone(&catalog),
+            catalog,
             calls: served.calls.clone(),
             end: served.end.subscribe(),
             cut: Arc::clone(&served.cut),
         };
         let connections = served.connections.clone();
-        let listening = network
-            .listen(host, port, DIALECTS, move |accepted| {
-                connections.spawn(shared.clone().serve(accepted));
-            })
-            .await?;
+        let take = move |accepted| {
+            connections.spawn(shared.clone().serve(accepted));
+        };
+        let listening = self.network.listen(host, port, DIALECTS, take).await?;
         tracing::info!(address = %listening.address(), "serving Triple");
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-            listening,
-            catalog,
-            served,
-        })
-    }
-
-    fn bound(&self) -> SocketAddr {
-        self.listening.address()
-    }
-
-    fn is_at(&self, host: &str, port: u16) -> bool {
-        self.host == host && (self.port == port || self.bound().port() == port)
-    }
-
-    /// Takes no more connections, and asks those that there are to end.
-    async fn drain(self) -> Served {
-        self.catalog.advance(Stage::Draining);
-        self.served.end.send_replace(End::Drain);
-        self.listening.close().await;
-        self.served.connections.close();
-        self.served.calls.close();
-        self.served
+        Ok(Server::new(host, port, listening, served))
     }
 }
 
-impl Served {
-    /// Waits for the connections to end, and cuts those that are left at `deadline`: how many.
+/// The connections of a server. Dropping it ends them all.
+struct Served {
+    catalog: Arc<Catalog<Routes>>,
+    end: watch::Sender<End>,
+    connections: TaskTracker,
+    calls: TaskTracker,
+    cut: Arc<AtomicUsize>,
+}
+
+impl servers::Served for Served {
+    fn leave(&self) {
+        self.catalog.advance(Stage::Leaving);
+    }
+
+    fn drain(&self) {
+        self.catalog.advance(Stage::Draining);
+        self.end.send_replace(End::Drain);
+        self.connections.close();
+        self.calls.close();
+    }
+
     async fn ended(self, deadline: Instant) -> usize {
         let done = async {
             self.connections.wait().await;

@@ -11,7 +11,7 @@ use dubbo_test::peer::dubbo::{Call, Connection};
 use tokio::time::Instant;
 
 use super::{Served, connection::Shared, routes::Route, settings::Settings};
-use crate::{catalog::Stage, java::JavaService};
+use crate::{java::JavaService, servers::Served as _};
 
 /// A server without a port.
 struct Rig(Served);
@@ -44,7 +44,7 @@ impl Rig {
     }
 
     fn announce(&self) {
-        self.0.0.catalog.advance(Stage::Leaving);
+        self.0.leave();
     }
 
     /// How many connections were cut with calls on them.
