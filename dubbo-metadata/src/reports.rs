@@ -1,10 +1,10 @@
-//! The metadata reports that a consumer reads.
+//! The metadata reports, and which of them is a registry's.
 
 use std::{fmt, sync::Arc};
 
 use dubbo_core::metadata::MetadataReport;
 
-/// The reports by their ids, as one registry's consumer chooses among them (`docs/spec/metadata.md` §4.1.1).
+/// The reports by their ids, as one registry chooses among them (`docs/spec/metadata.md` §4.1.1).
 pub(crate) struct Reports {
     registry: String,
     list: Vec<(String, Arc<dyn MetadataReport>)>,
