@@ -1,6 +1,6 @@
 //! How registries of our own, which no other framework reads, are laid out: everything is a URL.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use dubbo_core::{
     discovery::ServiceInstance,
@@ -25,8 +25,45 @@ use crate::{
 /// definitions {id}
 /// config/{group} {key}
 /// ```
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Plain;
+///
+/// With a `namespace` or a `group` in the registry's URL, all of it stands under `in/{namespace}/` and `in/{group}/`.
+#[derive(Debug, Clone)]
+pub(crate) struct Plain {
+    root: String,
+}
+
+impl Plain {
+    /// The layout that the registry at `url` has.
+    pub(crate) fn of(url: &Url) -> Self {
+        let parts = ["namespace", "group"].map(|key| url.param(key).unwrap_or_default());
+        let named = parts.iter().filter(|part| !part.is_empty());
+        Self {
+            root: named.map(|part| format!("in/{}/", escape(part))).collect(),
+        }
+    }
+
+    fn all_of(&self, interface: &str) -> Vec<(Place, Category)> {
+        [
+            Category::Configurators,
+            Category::Providers,
+            Category::Routers,
+        ]
+        .map(|category| (self.service(interface, category), category))
+        .into()
+    }
+
+    fn service(&self, interface: &str, category: Category) -> Place {
+        let interface = escape(interface);
+        Place(format!("{}{INTERFACES}/{interface}/{}", self.root, category.name()).into())
+    }
+
+    fn key(&self, group: &str, name: &str) -> TextKey {
+        TextKey {
+            group: format!("{}{group}", self.root).into(),
+            name: name.into(),
+        }
+    }
+}
 
 impl InterfaceLayout<Url> for Plain {
     fn write(
@@ -36,7 +73,7 @@ impl InterfaceLayout<Url> for Plain {
     ) -> Result<Vec<(Place, Entry<Url>)>, RegistryError> {
         let service = url.service_key();
         Ok(vec![(
-            place(service.interface(), category),
+            self.service(service.interface(), category),
             entry(url.clone()),
         )])
     }
@@ -45,17 +82,17 @@ impl InterfaceLayout<Url> for Plain {
         let service = consumer.service_key();
         match service.interface() {
             ANY => Vec::new(),
-            interface => all_of(interface),
+            interface => self.all_of(interface),
         }
     }
 
     fn folder(&self, consumer: &Url) -> Option<Place> {
         let is_any = consumer.service_key().interface() == ANY;
-        is_any.then(|| Place(INTERFACES.into()))
+        is_any.then(|| Place(format!("{}{INTERFACES}", self.root).into()))
     }
 
     fn named(&self, name: &str, _consumer: &Url) -> Vec<(Place, Category)> {
-        unescape(name).map_or_else(Vec::new, |interface| all_of(&interface))
+        unescape(name).map_or_else(Vec::new, |interface| self.all_of(&interface))
     }
 
     fn read(&self, _place: &Place, entry: &Entry<Url>) -> Option<Url> {
@@ -65,9 +102,8 @@ impl InterfaceLayout<Url> for Plain {
 
 impl InstanceLayout<Url> for Plain {
     fn place(&self, application: &str) -> Result<Place, RegistryError> {
-        Ok(Place(
-            format!("applications/{}", escape(application)).into(),
-        ))
+        let place = format!("{}{}", self.root, group("applications", application));
+        Ok(Place(place.into()))
     }
 
     fn write(&self, instance: &ServiceInstance) -> Result<Entry<Url>, RegistryError> {
@@ -97,23 +133,23 @@ impl InstanceLayout<Url> for Plain {
 
 impl TextLayout for Plain {
     fn app(&self, application: &str, revision: &str) -> Vec<TextKey> {
-        vec![key(group("metadata", application), revision)]
+        vec![self.key(&group("metadata", application), revision)]
     }
 
     fn revisions(&self, application: &str) -> Option<String> {
-        Some(group("metadata", application))
+        Some(format!("{}{}", self.root, group("metadata", application)))
     }
 
     fn mapping(&self, interface: &str) -> Vec<TextKey> {
-        vec![key("mapping", interface)]
+        vec![self.key("mapping", interface)]
     }
 
     fn definition(&self, id: &str) -> TextKey {
-        key("definitions", id)
+        self.key("definitions", id)
     }
 
     fn config(&self, name: &str, of: &str) -> Vec<TextKey> {
-        vec![key(group("config", of), name)]
+        vec![self.key(&group("config", of), name)]
     }
 }
 
@@ -149,29 +185,8 @@ pub(crate) fn unescape(segment: &str) -> Option<String> {
     (escape(&text) == segment).then_some(text)
 }
 
-fn all_of(interface: &str) -> Vec<(Place, Category)> {
-    [
-        Category::Configurators,
-        Category::Providers,
-        Category::Routers,
-    ]
-    .map(|category| (place(interface, category), category))
-    .into()
-}
-
-fn place(interface: &str, category: Category) -> Place {
-    Place(format!("{INTERFACES}/{}/{}", escape(interface), category.name()).into())
-}
-
 fn group(kind: &str, name: &str) -> String {
     format!("{kind}/{}", escape(name))
-}
-
-fn key(group: impl Into<Arc<str>>, name: &str) -> TextKey {
-    TextKey {
-        group: group.into(),
-        name: name.into(),
-    }
 }
 
 const ANY: &str = "*";
@@ -229,7 +244,25 @@ mod tests {
     }
 
     #[test]
+    fn namespace_and_group_are_corners_of_their_own() {
+        for (url, want) in [
+            ("memory://here", "applications/shop"),
+            ("memory://here?group=", "applications/shop"),
+            ("memory://here?group=g/1", "in/g%2F1/applications/shop"),
+            (
+                "memory://here?group=g&namespace=n",
+                "in/n/in/g/applications/shop",
+            ),
+        ] {
+            let plain = Plain::of(&url.parse().expect("valid"));
+            let place = plain.place("shop").expect("any name will do");
+            assert_eq!(&*place.0, want, "{url}");
+        }
+    }
+
+    #[test]
     fn an_instance_comes_back_as_it_was_and_its_id_is_its_address() {
+        let plain = Plain::of(&Url::new("memory", "here"));
         let mut instance = ServiceInstance::new("shop", "fd00::1", 20880);
         instance.weight = 7;
         instance.healthy = false;
@@ -242,22 +275,23 @@ mod tests {
         ] {
             instance.metadata.insert(key.to_owned(), value.to_owned());
         }
-        let written = InstanceLayout::write(&Plain, &instance).expect("anything can be written");
+        let written = InstanceLayout::write(&plain, &instance).expect("anything can be written");
         assert_eq!(&*written.id, "[fd00::1]:20880");
         let text = written.value.to_string();
         let back = entry(text.parse().expect("a URL"));
-        assert_eq!(InstanceLayout::read(&Plain, "shop", &back), Some(instance));
+        assert_eq!(InstanceLayout::read(&plain, "shop", &back), Some(instance));
     }
 
     #[test]
     fn what_is_no_instance_is_none() {
+        let plain = Plain::of(&Url::new("memory", "here"));
         for text in [
             "instance://h",
             "instance://h:1?weight=x",
             "instance://h:1?healthy=perhaps",
         ] {
             let entry = entry(text.parse().expect("a URL"));
-            assert_eq!(InstanceLayout::read(&Plain, "shop", &entry), None, "{text}");
+            assert_eq!(InstanceLayout::read(&plain, "shop", &entry), None, "{text}");
         }
     }
 }

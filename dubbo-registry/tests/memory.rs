@@ -1,15 +1,7 @@
-//! The memory registry passes what every registry passes, and holds under many threads.
-
-use std::sync::Arc;
+//! The memory registry holds under many threads.
 
 use dubbo_core::{registry::Registry as _, url::Url};
 use dubbo_registry::memory::MemoryRegistry;
-use dubbo_test::{registry_suite, suite::registry::Subject};
-
-registry_suite!({
-    let shared = MemoryRegistry::new(Url::new("memory", "suite"));
-    Subject::new(move || Arc::new(shared.clone()))
-});
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_see_whole_lists_in_order_while_many_write() {

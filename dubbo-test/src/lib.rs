@@ -4,7 +4,7 @@
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
 //! - [`nacos`]: a Nacos server that can be stopped, frozen and looked into.
 //! - [`certificates`]: an authority and what it issues, as the files that TLS settings name.
-//! - [`suite`]: what every [`Protocol`](dubbo_core::protocol::Protocol) does, as tests.
+//! - [`suite`]: what every plugin of a kind does, such as every [`Registry`](dubbo_core::registry::Registry), as tests.
 //! - [`alloc`]: how much a piece of code allocates.
 //!
 //! A failed expectation panics, as in any test. Nothing here waits for ever: what does not happen within

@@ -48,7 +48,8 @@ pub struct MemoryRegistry {
 }
 
 impl MemoryRegistry {
-    /// A registry that nobody has registered with. `url` is what messages call it; its parameters are not read.
+    /// A registry that nobody has registered with. `url` is what messages call it; of its parameters `namespace` and
+    /// `group` count.
     pub fn new(url: Url) -> Self {
         Self::on(url, Arc::default())
     }
@@ -56,23 +57,39 @@ impl MemoryRegistry {
     /// A service discovery in the same place.
     pub fn discovery(&self) -> Arc<dyn ServiceDiscovery> {
         let client = Reconciler::new(self.client());
-        Arc::new(Instances::plain(self.url().clone(), client, Plain))
+        Arc::new(Instances::plain(
+            self.url().clone(),
+            client,
+            Plain::of(self.url()),
+        ))
     }
 
     /// A metadata report in the same place.
     pub fn report(&self) -> Arc<dyn MetadataReport> {
-        Arc::new(Report::new(self.url().clone(), self.client(), Plain))
+        Arc::new(Report::new(
+            self.url().clone(),
+            self.client(),
+            Plain::of(self.url()),
+        ))
     }
 
     /// A config center in the same place.
     pub fn center(&self) -> Arc<dyn ConfigCenter> {
-        Arc::new(Center::new(self.url().clone(), self.client(), Plain))
+        Arc::new(Center::new(
+            self.url().clone(),
+            self.client(),
+            Plain::of(self.url()),
+        ))
     }
 
     fn on(url: Url, store: Arc<Store>) -> Self {
         let client = Arc::new(MemoryClient::new(&url, Arc::clone(&store)));
         Self {
-            registry: InterfaceRegistry::plain(url, Reconciler::new(client), Plain),
+            registry: InterfaceRegistry::plain(
+                url.clone(),
+                Reconciler::new(client),
+                Plain::of(&url),
+            ),
             store,
         }
     }
@@ -128,7 +145,11 @@ impl fmt::Debug for MemoryRegistry {
 }
 
 dubbo_core::extension!(dyn dubbo_core::registry::Registry, "memory", |cx| Ok(
-    Arc::new(InterfaceRegistry::new(cx.url.clone(), shared(cx)?, Plain)?)
+    Arc::new(InterfaceRegistry::new(
+        cx.url.clone(),
+        shared(cx)?,
+        Plain::of(cx.url)
+    )?)
 ));
 
 dubbo_core::extension!(
@@ -137,7 +158,7 @@ dubbo_core::extension!(
     |cx| Ok(Arc::new(Instances::new(
         cx.url.clone(),
         shared(cx)?,
-        Plain
+        Plain::of(cx.url)
     )?))
 );
 
@@ -145,7 +166,7 @@ dubbo_core::extension!(dyn dubbo_core::metadata::MetadataReport, "memory", |cx| 
     Arc::new(Report::new(
         cx.url.clone(),
         Arc::clone(shared(cx)?.backend()),
-        Plain
+        Plain::of(cx.url)
     ))
 ));
 
@@ -155,7 +176,7 @@ dubbo_core::extension!(
     |cx| Ok(Arc::new(Center::new(
         cx.url.clone(),
         Arc::clone(shared(cx)?.backend()),
-        Plain
+        Plain::of(cx.url)
     )))
 );
 
@@ -166,6 +187,9 @@ fn shared(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<MemoryClient>>, Bo
         Ok(MemoryClient::new(cx.url, Arc::default()))
     })
 }
+
+#[cfg(test)]
+mod suite;
 
 #[cfg(test)]
 mod tests {

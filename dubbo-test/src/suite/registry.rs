@@ -4,7 +4,7 @@
 //! this module a test of its own. Interfaces have names of their own in each case, so that cases do not meet in a registry
 //! that they share. What a remote registry shows late is waited for.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, time::Duration};
 
 use dubbo_core::{
     registry::{Registry, RegistrySnapshot},
@@ -12,67 +12,53 @@ use dubbo_core::{
     url::Url,
 };
 
+use super::{Hook, Subject, subject::own};
 use crate::soon;
 
-/// Makes handles on one and the same registry.
-pub struct Subject(Box<dyn Fn() -> Arc<dyn Registry> + Send + Sync>);
+/// What the suite runs on.
+pub type Registries = Subject<dyn Registry>;
 
-impl Subject {
-    /// `handle` makes a further handle: what is registered through one is seen through all.
-    pub fn new(handle: impl Fn() -> Arc<dyn Registry> + Send + Sync + 'static) -> Self {
-        Self(Box::new(handle))
-    }
-
-    fn handle(&self) -> Arc<dyn Registry> {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Subject").field(self.handle().url()).finish()
-    }
-}
-
-/// Runs the suite on a [`Subject`]: `registry_suite!({ let mine = Mine::new(); Subject::new(move || Arc::new(mine.clone())) })`.
+/// Runs the suite on a subject: `registry_suite!(Subject::new(hooks, |group| handle(group)))`. Attributes in brackets
+/// before the subject take the place of `#[tokio::test]`.
 #[macro_export]
 macro_rules! registry_suite {
-    ($subject:expr) => {
-        $crate::registry_suite! { @each $subject;
+    ([$($attributes:tt)+] $subject:expr) => {
+        $crate::suite_tests! { registry [$($attributes)+] $subject;
             a_subscription_starts_with_what_is_there_and_gets_every_change,
             closing_takes_back_what_was_registered_through_that_handle,
             consumers_and_rules_are_no_providers,
             disabled_providers_are_not_seen,
+            everything_survives_a_restart_of_the_server,
+            everything_survives_an_expired_session,
+            everything_survives_lost_connections,
+            groups_of_a_registry_do_not_see_each_other,
             interface_group_and_version_decide_who_is_seen,
+            many_come_and_go_at_once,
             nobody_is_an_empty_list_and_no_error,
             one_address_serves_many_services,
             registering_twice_is_once,
+            unsubscribing_leaves_nothing_behind,
             urls_come_back_as_they_went_in,
+            who_follows_every_interface_sees_new_ones,
         }
     };
-    (@each $subject:expr; $($name:ident,)*) => {
-        $(#[tokio::test]
-        async fn $name() {
-            $crate::suite::registry::$name($subject).await;
-        })*
+    ($subject:expr) => {
+        $crate::registry_suite! { [#[tokio::test]] $subject }
     };
 }
 
 /// A subscription is a state at once and follows every change, also those of other handles; its epochs grow.
-pub async fn a_subscription_starts_with_what_is_there_and_gets_every_change(subject: Subject) {
+pub async fn a_subscription_starts_with_what_is_there_and_gets_every_change(subject: Registries) {
     let (ours, theirs) = (subject.handle(), subject.handle());
-    let (first, second) = (
-        provider(1, "suite.Changes", ""),
-        provider(2, "suite.Changes", ""),
-    );
+    let (first, second) = (provider(1, "Changes", ""), provider(2, "Changes", ""));
     theirs.register(&first).await.expect("registers");
-    let mut early = subscribe(&*ours, "suite.Changes").await;
+    let mut early = subscribe(&*ours, "Changes").await;
     sees(&mut early, &[&first]).await;
     let before = early.current().epoch;
 
     theirs.register(&second).await.expect("registers");
     sees(&mut early, &[&first, &second]).await;
-    let mut late = subscribe(&*ours, "suite.Changes").await;
+    let mut late = subscribe(&*ours, "Changes").await;
     sees(&mut late, &[&first, &second]).await;
 
     theirs.unregister(&first).await.expect("unregisters");
@@ -87,10 +73,10 @@ pub async fn a_subscription_starts_with_what_is_there_and_gets_every_change(subj
 }
 
 /// Nobody is an empty list and no error, and what is not there can be taken back.
-pub async fn nobody_is_an_empty_list_and_no_error(subject: Subject) {
+pub async fn nobody_is_an_empty_list_and_no_error(subject: Registries) {
     let registry = subject.handle();
-    let mut subscription = subscribe(&*registry, "suite.Nobody").await;
-    let found = registry.lookup(&consumer("suite.Nobody", "")).await;
+    let mut subscription = subscribe(&*registry, "Nobody").await;
+    let found = registry.lookup(&consumer("Nobody", "")).await;
     for state in [
         subscription.current().state.expect("no error"),
         found.expect("no error"),
@@ -99,11 +85,11 @@ pub async fn nobody_is_an_empty_list_and_no_error(subject: Subject) {
         assert!(lists.iter().all(|list| list.is_empty()), "{state:?}");
         let last = state.steps.last().expect("it says how nobody was found");
         assert!(
-            last.is_empty() && last.evidence.contains("suite.Nobody"),
+            last.is_empty() && last.evidence.contains("Nobody"),
             "{last}"
         );
     }
-    let unknown = provider(1, "suite.Nobody", "");
+    let unknown = provider(1, "Nobody", "");
     registry
         .unregister(&unknown)
         .await
@@ -111,26 +97,26 @@ pub async fn nobody_is_an_empty_list_and_no_error(subject: Subject) {
 }
 
 /// Registering twice is the same as once.
-pub async fn registering_twice_is_once(subject: Subject) {
+pub async fn registering_twice_is_once(subject: Registries) {
     let registry = subject.handle();
-    let provider = provider(1, "suite.Twice", "");
+    let provider = provider(1, "Twice", "");
     registry.register(&provider).await.expect("registers");
     registry.register(&provider).await.expect("registers again");
-    let mut subscription = subscribe(&*registry, "suite.Twice").await;
+    let mut subscription = subscribe(&*registry, "Twice").await;
     sees(&mut subscription, &[&provider]).await;
     registry.unregister(&provider).await.expect("unregisters");
     sees(&mut subscription, &[]).await;
 }
 
 /// `docs/spec/registry.md` §1.4.
-pub async fn interface_group_and_version_decide_who_is_seen(subject: Subject) {
+pub async fn interface_group_and_version_decide_who_is_seen(subject: Registries) {
     let registry = subject.handle();
-    let plain = provider(1, "suite.Keys", "");
-    let g1 = provider(2, "suite.Keys", "group=g1");
-    let v1 = provider(3, "suite.Keys", "version=1.0");
-    let both = provider(4, "suite.Keys", "group=g1&version=1.0");
-    let other = provider(5, "suite.Keys", "group=g2&version=2.0");
-    let foreign = provider(6, "suite.KeysToo", "");
+    let plain = provider(1, "Keys", "");
+    let g1 = provider(2, "Keys", "group=g1");
+    let v1 = provider(3, "Keys", "version=1.0");
+    let both = provider(4, "Keys", "group=g1&version=1.0");
+    let other = provider(5, "Keys", "group=g2&version=2.0");
+    let foreign = provider(6, "KeysToo", "");
     for url in [&plain, &g1, &v1, &both, &other, &foreign] {
         registry.register(url).await.expect("registers");
     }
@@ -146,7 +132,7 @@ pub async fn interface_group_and_version_decide_who_is_seen(subject: Subject) {
         ("group=*&version=*", &[&plain, &g1, &v1, &both, &other]),
         ("group=g1,g2&version=*", &[&g1, &both, &other]),
     ] {
-        let consumer = consumer("suite.Keys", query);
+        let consumer = consumer("Keys", query);
         let mut subscription = registry.subscribe(&consumer).await.expect("subscribes");
         sees(&mut subscription, want).await;
         let found = registry.lookup(&consumer).await.expect("looks up");
@@ -159,23 +145,23 @@ pub async fn interface_group_and_version_decide_who_is_seen(subject: Subject) {
 }
 
 /// One address serves many services, each of which comes and goes by itself.
-pub async fn one_address_serves_many_services(subject: Subject) {
+pub async fn one_address_serves_many_services(subject: Registries) {
     let registry = subject.handle();
     let urls = [
-        provider(1, "suite.One", ""),
-        provider(1, "suite.Other", ""),
-        provider(1, "suite.One", "group=g"),
-        provider(1, "suite.One", "version=2"),
+        provider(1, "One", ""),
+        provider(1, "Other", ""),
+        provider(1, "One", "group=g"),
+        provider(1, "One", "version=2"),
     ];
     for url in &urls {
         registry.register(url).await.expect("registers");
     }
     registry.unregister(&urls[0]).await.expect("unregisters");
     for (interface, query, want) in [
-        ("suite.One", "", &[][..]),
-        ("suite.Other", "", &[&urls[1]]),
-        ("suite.One", "group=g", &[&urls[2]]),
-        ("suite.One", "version=2", &[&urls[3]]),
+        ("One", "", &[][..]),
+        ("Other", "", &[&urls[1]]),
+        ("One", "group=g", &[&urls[2]]),
+        ("One", "version=2", &[&urls[3]]),
     ] {
         let consumer = consumer(interface, query);
         let mut subscription = registry.subscribe(&consumer).await.expect("subscribes");
@@ -184,24 +170,26 @@ pub async fn one_address_serves_many_services(subject: Subject) {
 }
 
 /// Each category has a place of its own, and a consumer may ask for some only.
-pub async fn consumers_and_rules_are_no_providers(subject: Subject) {
+pub async fn consumers_and_rules_are_no_providers(subject: Registries) {
     let registry = subject.handle();
-    let provider = provider(1, "suite.Rules", "");
-    let rule: Url = "override://0.0.0.0/suite.Rules?category=configurators&timeout=5"
-        .parse()
-        .expect("valid");
-    let route: Url = "route://0.0.0.0/suite.Rules?category=routers&rule=x"
-        .parse()
-        .expect("valid");
+    let provider = provider(1, "Rules", "");
+    let interface = own("Rules");
+    let url = |text: String| -> Url { text.parse().expect("valid") };
+    let rule = url(format!(
+        "override://0.0.0.0/{interface}?category=configurators&timeout=5"
+    ));
+    let route = url(format!(
+        "route://0.0.0.0/{interface}?category=routers&rule=x"
+    ));
     for url in [
         &provider,
         &rule,
         &route,
-        &consumer("suite.Rules", "category=consumers"),
+        &consumer("Rules", "category=consumers"),
     ] {
         registry.register(url).await.expect("registers");
     }
-    let mut subscription = subscribe(&*registry, "suite.Rules").await;
+    let mut subscription = subscribe(&*registry, "Rules").await;
     sees(&mut subscription, &[&provider]).await;
     soon("the rules", async {
         loop {
@@ -214,7 +202,7 @@ pub async fn consumers_and_rules_are_no_providers(subject: Subject) {
     })
     .await;
 
-    let rules_only = consumer("suite.Rules", "category=configurators");
+    let rules_only = consumer("Rules", "category=configurators");
     let found = registry.lookup(&rules_only).await.expect("looks up");
     assert_eq!(
         (
@@ -227,42 +215,44 @@ pub async fn consumers_and_rules_are_no_providers(subject: Subject) {
 }
 
 /// A provider with `enabled=false` is for those who ask for `enabled=*`.
-pub async fn disabled_providers_are_not_seen(subject: Subject) {
+pub async fn disabled_providers_are_not_seen(subject: Registries) {
     let registry = subject.handle();
-    let on = provider(1, "suite.Enabled", "enabled=true");
-    let off = provider(2, "suite.Enabled", "enabled=false");
+    let on = provider(1, "Enabled", "enabled=true");
+    let off = provider(2, "Enabled", "enabled=false");
     registry.register(&off).await.expect("registers");
     registry.register(&on).await.expect("registers");
-    let mut subscription = subscribe(&*registry, "suite.Enabled").await;
+    let mut subscription = subscribe(&*registry, "Enabled").await;
     sees(&mut subscription, &[&on]).await;
-    let all = consumer("suite.Enabled", "enabled=*");
+    let all = consumer("Enabled", "enabled=*");
     let mut subscription = registry.subscribe(&all).await.expect("subscribes");
     sees(&mut subscription, &[&on, &off]).await;
 }
 
 /// No parameter is lost or changed.
-pub async fn urls_come_back_as_they_went_in(subject: Subject) {
+pub async fn urls_come_back_as_they_went_in(subject: Registries) {
     let registry = subject.handle();
-    let provider: Url = "tri://[fd00::1]:50051/suite.Exact?application=demo&interface=suite.Exact&methods=SayBye,SayHello&\
-                         side=provider&timestamp=1700000000000"
-        .parse()
-        .expect("valid");
+    let interface = own("Exact");
+    let text = format!(
+        "tri://[fd00::1]:50051/{interface}?application=demo&interface={interface}&methods=SayBye,SayHello&\
+         side=provider&timestamp=1700000000000"
+    );
+    let provider: Url = text.parse().expect("valid");
     registry.register(&provider).await.expect("registers");
-    let mut subscription = subscribe(&*registry, "suite.Exact").await;
+    let mut subscription = subscribe(&*registry, "Exact").await;
     sees(&mut subscription, &[&provider]).await;
 }
 
 /// Closing a handle takes back what came through it alone, ends its subscriptions, and is final.
-pub async fn closing_takes_back_what_was_registered_through_that_handle(subject: Subject) {
+pub async fn closing_takes_back_what_was_registered_through_that_handle(subject: Registries) {
     let (first, second, watcher) = (subject.handle(), subject.handle(), subject.handle());
-    let mine = provider(1, "suite.Close", "");
-    let shared = provider(2, "suite.Close", "");
+    let mine = provider(1, "Close", "");
+    let shared = provider(2, "Close", "");
     first.register(&mine).await.expect("registers");
     first.register(&shared).await.expect("registers");
     second.register(&shared).await.expect("registers");
-    let mut subscription = subscribe(&*watcher, "suite.Close").await;
+    let mut subscription = subscribe(&*watcher, "Close").await;
     sees(&mut subscription, &[&mine, &shared]).await;
-    let mut ends = subscribe(&*first, "suite.Close").await;
+    let mut ends = subscribe(&*first, "Close").await;
 
     first.close().await;
     sees(&mut subscription, &[&shared]).await;
@@ -272,9 +262,177 @@ pub async fn closing_takes_back_what_was_registered_through_that_handle(subject:
     .await;
     let again = first.register(&mine).await.expect_err("is closed");
     assert!(again.to_string().contains("closed"), "{again}");
-    let consumer = consumer("suite.Close", "");
+    let consumer = consumer("Close", "");
     assert!(first.subscribe(&consumer).await.is_err() && first.lookup(&consumer).await.is_err());
     first.close().await;
+}
+
+/// A group, in a registry's URL, is a registry of its own on the same server.
+pub async fn groups_of_a_registry_do_not_see_each_other(subject: Registries) {
+    let (one, other) = (subject.handle_in("suite-g1"), subject.handle_in("suite-g2"));
+    let (first, second) = (provider(1, "Groups", ""), provider(2, "Groups", ""));
+    one.register(&first).await.expect("registers");
+    other.register(&second).await.expect("registers");
+    sees(&mut subscribe(&*one, "Groups").await, &[&first]).await;
+    sees(&mut subscribe(&*other, "Groups").await, &[&second]).await;
+    other.close().await;
+    sees(&mut subscribe(&*one, "Groups").await, &[&first]).await;
+    one.close().await;
+}
+
+/// Many changes at once end with what is there.
+pub async fn many_come_and_go_at_once(subject: Registries) {
+    let watcher = subject.handle();
+    let mut subscription = subscribe(&*watcher, "Many").await;
+    let handles: Vec<_> = (0..4).map(|_| subject.handle()).collect();
+    let urls: Vec<_> = (1..=100).map(|port| provider(port, "Many", "")).collect();
+    let each = || {
+        urls.iter()
+            .enumerate()
+            .map(|(n, url)| (&handles[n % 4], url))
+    };
+    for (handle, url) in each() {
+        handle.register(url).await.expect("registers");
+    }
+    sees(&mut subscription, &urls.iter().collect::<Vec<_>>()).await;
+    for (handle, url) in each().filter(|(_, url)| url.port() != Some(7)) {
+        handle.unregister(url).await.expect("unregisters");
+    }
+    sees(&mut subscription, &[&urls[6]]).await;
+    for handle in handles {
+        handle.close().await;
+    }
+    sees(&mut subscription, &[]).await;
+    watcher.close().await;
+}
+
+/// `interface=*` is every interface, also those that come later.
+pub async fn who_follows_every_interface_sees_new_ones(subject: Registries) {
+    let registry = subject.handle();
+    let first = provider(1, "Every.One", "");
+    registry.register(&first).await.expect("registers");
+    let mut by_query = Vec::new();
+    for query in ["", "&group=*&version=*"] {
+        let text = format!("consumer://10.0.0.9/*?interface=*&side=consumer{query}");
+        let consumer: Url = text.parse().expect("valid");
+        by_query.push(registry.subscribe(&consumer).await.expect("subscribes"));
+    }
+    let second = provider(2, "Every.Two", "");
+    let third = provider(3, "Every.Three", "group=g&version=1");
+    for url in [&second, &third] {
+        registry.register(url).await.expect("registers");
+    }
+    // Others may be there.
+    let ours = own("Every.");
+    let (name, _) = ours.rsplit_once(".R").expect("has a number");
+    for (subscription, want) in by_query
+        .iter_mut()
+        .zip([vec![&first, &second], vec![&first, &second, &third]])
+    {
+        let want: BTreeSet<String> = want.into_iter().map(ToString::to_string).collect();
+        soon(&format!("the providers {want:?}"), async {
+            loop {
+                if let Ok(state) = subscription.current().state {
+                    let mut found = set(&state.providers);
+                    found.retain(|url| url.contains(name) && url.contains(&ours[name.len()..]));
+                    if found == want {
+                        return;
+                    }
+                }
+                subscription.changed().await.expect("goes on");
+            }
+        })
+        .await;
+    }
+    registry.close().await;
+}
+
+/// The server has as many watches afterwards as before.
+pub async fn unsubscribing_leaves_nothing_behind(subject: Registries) {
+    let registry = subject.handle();
+    // The first one may leave what belongs to the connection.
+    drop(subscribe(&*registry, "Leaves").await);
+    let test = "unsubscribing_leaves_nothing_behind";
+    let Some(before) = subject.settled(test).await else {
+        return;
+    };
+    let subscriptions = [
+        subscribe(&*registry, "Leaves").await,
+        subscribe(&*registry, "Leaves.Too").await,
+    ];
+    let during = subject.hooks.watches.now(test).unwrap_or_default();
+    assert!(
+        during > before,
+        "{during} watches with two subscriptions, {before} before"
+    );
+    drop(subscriptions);
+    subject.returns_to(test, before).await;
+    registry.close().await;
+}
+
+/// Connections that are lost cost nothing.
+pub async fn everything_survives_lost_connections(subject: Registries) {
+    let hook = &subject.hooks.drop_connections;
+    survives(
+        &subject,
+        "Lost",
+        "everything_survives_lost_connections",
+        hook,
+    )
+    .await;
+}
+
+/// A server that forgot who was there is told again.
+pub async fn everything_survives_an_expired_session(subject: Registries) {
+    let hook = &subject.hooks.expire;
+    survives(
+        &subject,
+        "Expired",
+        "everything_survives_an_expired_session",
+        hook,
+    )
+    .await;
+}
+
+/// A server that was away has everything back when it is.
+pub async fn everything_survives_a_restart_of_the_server(subject: Registries) {
+    let hook = &subject.hooks.restart;
+    survives(
+        &subject,
+        "Restarted",
+        "everything_survives_a_restart_of_the_server",
+        hook,
+    )
+    .await;
+}
+
+async fn survives(subject: &Registries, interface: &str, test: &str, fault: &Hook) {
+    let (ours, theirs) = (subject.handle(), subject.handle());
+    let urls: Vec<_> = (1..=3).map(|port| provider(port, interface, "")).collect();
+    for url in &urls[..2] {
+        theirs.register(url).await.expect("registers");
+    }
+    let mut subscription = subscribe(&*ours, interface).await;
+    sees(&mut subscription, &[&urls[0], &urls[1]]).await;
+    if !fault.act(test).await {
+        return;
+    }
+    // What is taken back now must not come back with the connection (T16).
+    theirs.unregister(&urls[0]).await.expect("unregisters");
+    theirs.register(&urls[2]).await.expect("registers");
+    let want = [&urls[1], &urls[2]];
+    sees_within(subject.hooks.patience, &mut subscription, &want).await;
+    assert!(fault.act(test).await);
+    sees_within(subject.hooks.patience, &mut subscription, &want).await;
+    let later = subject.handle();
+    let mut late = subscribe(&*later, interface).await;
+    sees_within(subject.hooks.patience, &mut late, &want).await;
+    theirs.unregister(&urls[2]).await.expect("unregisters");
+    for subscription in [&mut subscription, &mut late] {
+        sees_within(subject.hooks.patience, subscription, &[&urls[1]]).await;
+    }
+    theirs.close().await;
+    ours.close().await;
 }
 
 async fn subscribe(registry: &dyn Registry, interface: &str) -> Subscription<RegistrySnapshot> {
@@ -284,9 +442,16 @@ async fn subscribe(registry: &dyn Registry, interface: &str) -> Subscription<Reg
 
 /// Waits until `subscription` shows exactly `want`.
 async fn sees(subscription: &mut Subscription<RegistrySnapshot>, want: &[&Url]) {
+    sees_within(crate::PATIENCE, subscription, want).await;
+}
+
+async fn sees_within(
+    patience: Duration,
+    subscription: &mut Subscription<RegistrySnapshot>,
+    want: &[&Url],
+) {
     let want: BTreeSet<String> = want.iter().map(ToString::to_string).collect();
-    let what = format!("the providers {want:?}");
-    soon(&what, async {
+    let seen = async {
         loop {
             let update = subscription.current();
             if update
@@ -300,8 +465,14 @@ async fn sees(subscription: &mut Subscription<RegistrySnapshot>, want: &[&Url]) 
                 .await
                 .expect("the subscription goes on");
         }
-    })
-    .await;
+    };
+    let waited = tokio::time::timeout(patience, seen).await;
+    if waited.is_err() {
+        panic!(
+            "waited {patience:?} in vain for {want:?}; there is {:?}",
+            subscription.current().state
+        );
+    }
 }
 
 fn set(urls: &[Url]) -> BTreeSet<String> {
@@ -309,12 +480,14 @@ fn set(urls: &[Url]) -> BTreeSet<String> {
 }
 
 fn provider(port: u16, interface: &str, query: &str) -> Url {
+    let interface = own(interface);
     let text =
         format!("tri://10.0.0.1:{port}/{interface}?{query}&interface={interface}&side=provider");
     text.parse().expect("valid")
 }
 
 fn consumer(interface: &str, query: &str) -> Url {
+    let interface = own(interface);
     let text =
         format!("consumer://10.0.0.9/{interface}?{query}&interface={interface}&side=consumer");
     text.parse().expect("valid")

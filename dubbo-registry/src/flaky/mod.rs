@@ -1,5 +1,7 @@
 //! A memory registry behind a bad connection, for tests: it does what a test says, and remembers what it was asked.
 
+mod suite;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -30,6 +32,8 @@ pub(crate) struct Flaky {
     inner: MemoryClient,
     timing: Timing,
     session: watch::Sender<Session>,
+    /// Of the last session.
+    number: AtomicU64,
     numbers: AtomicU64,
     mood: Mutex<Box<Mood>>,
     asked: Mutex<Vec<String>>,
@@ -64,6 +68,7 @@ impl Flaky {
                 session: 1,
                 connection: 1,
             }),
+            number: AtomicU64::new(1),
             numbers: AtomicU64::new(1),
             mood: Mutex::new(Box::new(|_| Fate::Work)),
             asked: Mutex::default(),
@@ -91,9 +96,10 @@ impl Flaky {
 
     /// Connects again; the server remembers everything, but hints got lost.
     pub(crate) fn reconnect(&self) {
+        let session = self.number.load(Ordering::Relaxed);
         let connection = self.next();
         self.session.send_replace(Session::Up {
-            session: 1,
+            session,
             connection,
         });
     }
@@ -103,6 +109,7 @@ impl Flaky {
         self.inner.forget();
         self.guards.lock().clear();
         let session = self.next();
+        self.number.store(session, Ordering::Relaxed);
         self.session.send_replace(Session::Up {
             session,
             connection: session,
