@@ -1,12 +1,10 @@
 //! Lost connections, expired sessions, servers that die, servers that are old.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use dubbo_core::{discovery::ServiceInstance, subscription::Subscription};
 use dubbo_test::soon;
+use tokio::time::Instant;
 
 use crate::{
     proxy::{Proxy, Wire},

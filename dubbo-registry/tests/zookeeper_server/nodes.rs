@@ -1,9 +1,6 @@
 //! Nodes as they stand on the server.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use dubbo_core::{
     discovery::ServiceInstance,
@@ -11,6 +8,7 @@ use dubbo_core::{
     url::Url,
 };
 use dubbo_test::soon;
+use tokio::time::Instant;
 
 use crate::world::{Eyes, Program, consumer, corner, provider, sees, server};
 

@@ -56,7 +56,7 @@ async fn a_mapping_is_one_node_that_stays_and_is_followed() {
     eyes.put(&path, "demo-app, other").await;
     until(&mut followed, |mapping| mapping.contains("other")).await;
     eyes.delete(&path).await;
-    until(&mut followed, |mapping| mapping.is_empty()).await;
+    until(&mut followed, Mapping::is_empty).await;
     report.close().await;
     eyes.delete_all(&root).await;
 }

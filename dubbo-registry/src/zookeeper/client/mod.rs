@@ -4,26 +4,25 @@
 //!
 //! - Its client is of no more use when the session is over. Then there is a new one here, and everybody hears of it.
 //! - Between its attempts to connect again it waits twice as long each time, without a limit: after an outage of 50 s it
-//!   may take 30 s more. So after [`PATIENCE`] it is given up for a new session.
+//!   may take 30 s more. So after [`session::PATIENCE`] it is given up for a new session.
 //! - Requests made without a connection wait in a line without an end. So none is made then.
 //! - After connecting again it does not tell the server about persistent watches (see [`watches`]).
 
 mod failure;
 mod options;
+mod session;
 mod watches;
 
 use std::{sync::Arc, time::Duration};
 
-use dubbo_core::{
-    backoff::{Backoff, BackoffPolicy},
-    registry::RegistryError,
-};
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch, task::JoinSet, time::timeout};
-use zookeeper_client::{Acls, CreateMode, Error, MultiWriteError, SessionState};
+use zookeeper_client::{CreateMode, Error, MultiWriteError, SessionState};
 
 pub(super) use failure::{Failure, Why};
 pub(super) use options::Options;
+pub(super) use session::Owner;
+use session::Shared;
 pub(super) use watches::Depth;
 
 use crate::backend::Session;
@@ -35,24 +34,6 @@ pub(super) struct Connection {
     driver: Mutex<Option<JoinSet<()>>>,
 }
 
-/// What the driver of a connection, its requests and its watches share.
-struct Shared {
-    options: Options,
-    address: String,
-    session: watch::Sender<Session>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    client: Option<zookeeper_client::Client>,
-    /// The ids of the latest sessions, the last one at the end.
-    sessions: Vec<i64>,
-    /// The server of this session does not know persistent watches.
-    is_old: bool,
-    closed: bool,
-}
-
 /// A node.
 #[derive(Debug)]
 pub(super) struct Node {
@@ -60,17 +41,6 @@ pub(super) struct Node {
     /// How often the data was changed.
     pub(super) version: i32,
     pub(super) owner: Owner,
-}
-
-/// Whose a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// Of this session: it lives as long.
-    Us,
-    /// Of an earlier session of this client: it will go.
-    Past,
-    /// Of another client, or of nobody.
-    Other,
 }
 
 /// How long a node stays.
@@ -85,12 +55,7 @@ pub(super) enum Life {
 impl Connection {
     pub(super) fn new(options: Options) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                address: options.address(),
-                options,
-                session: watch::Sender::new(Session::Down(None)),
-                state: Mutex::default(),
-            }),
+            shared: Arc::new(Shared::new(options)),
             driver: Mutex::new(None),
         }
     }
@@ -214,19 +179,15 @@ impl Connection {
 
     /// Ends the session, and with it what is ephemeral.
     pub(super) async fn close(&self) {
-        let client = {
-            let mut state = self.shared.state.lock();
-            state.closed = true;
-            state.client.take()
-        };
+        self.shared.state.lock().closed = true;
         let driver = self.driver.lock().take();
         if let Some(mut driver) = driver {
             driver.shutdown().await;
         }
-        let closed = self
-            .shared
-            .error("connect", "the registry was closed".to_owned());
-        self.shared.down(closed.refused());
+        let reason = "the registry was closed".to_owned();
+        self.shared
+            .down(self.shared.error("connect", reason).refused());
+        let client = self.shared.state.lock().client.take();
         if let Some(client) = client
             && client.state() == SessionState::SyncConnected
         {
@@ -234,10 +195,8 @@ impl Connection {
             drop(client);
             let ended = async { while !states.changed().await.is_terminated() {} };
             if timeout(self.limit(), ended).await.is_err() {
-                tracing::debug!(
-                    address = self.address(),
-                    "the session did not end in time; it expires"
-                );
+                let address = self.address();
+                tracing::debug!(address, "the session did not end in time; it expires");
             }
         }
     }
@@ -255,7 +214,7 @@ impl Connection {
         }
         if let Ok(runtime) = Handle::try_current() {
             let mut task = JoinSet::new();
-            task.spawn_on(drive(Arc::clone(&self.shared)), &runtime);
+            task.spawn_on(session::drive(Arc::clone(&self.shared)), &runtime);
             *driver = Some(task);
         }
     }
@@ -290,184 +249,6 @@ impl Connection {
         Err(Failure::refused(operation, self.address(), reason))
     }
 }
-
-impl Shared {
-    async fn request<T, F>(
-        &self,
-        verb: &str,
-        path: &str,
-        make: impl FnOnce(zookeeper_client::Client, String) -> F,
-    ) -> Result<T, Failure>
-    where
-        F: Future<Output = Result<T, Error>>,
-    {
-        let operation = || format!("{verb} {path}");
-        let client = match &*self.session.borrow() {
-            Session::Up { .. } => self.state.lock().client.clone(),
-            Session::Down(error) => {
-                let reason = match error {
-                    Some(error) => format!("there is no connection: {}", error.reason),
-                    None => "there is no connection yet".to_owned(),
-                };
-                return Err(Failure::unavailable(self.error(&operation(), reason)));
-            }
-        };
-        let Some(client) = client else {
-            let reason = "the connection has just ended".to_owned();
-            return Err(Failure::unavailable(self.error(&operation(), reason)));
-        };
-        let limit = self.options.timeout;
-        let Ok(answer) = timeout(limit, make(client, path.to_owned())).await else {
-            let reason = format!("no answer within {limit:?}; whether it was done is open");
-            return Err(Failure::unavailable(self.error(&operation(), reason)));
-        };
-        answer.map_err(|error| Failure::of(operation(), &self.address, error))
-    }
-
-    /// Begins a session.
-    async fn connect(&self) -> Result<zookeeper_client::Client, RegistryError> {
-        let options = &self.options;
-        let mut connector = zookeeper_client::Client::connector()
-            .with_session_timeout(options.session)
-            .with_connection_timeout(options.timeout)
-            .with_fail_eagerly();
-        if let Some(login) = &options.login {
-            connector = connector.with_auth("digest", login.as_bytes());
-        }
-        let limit = options.session + options.timeout;
-        match timeout(limit, connector.connect(&options.servers.join(","))).await {
-            Ok(connected) => connected.map_err(|error| {
-                Failure::of("connect".to_owned(), &self.address, error).into_error()
-            }),
-            Err(_) => Err(self.error("connect", format!("no answer within {limit:?}"))),
-        }
-    }
-
-    /// Follows a session until it is over; why it is.
-    async fn follow(
-        &self,
-        client: zookeeper_client::Client,
-        session: u64,
-        connection: &mut u64,
-    ) -> RegistryError {
-        let mut states = client.state_watcher();
-        let mut state = client.state();
-        let id = client.session_id().0;
-        tracing::info!(
-            address = self.address,
-            id = format_args!("{id:#x}"),
-            "has a session"
-        );
-        self.begin(client);
-        loop {
-            let over = |error| {
-                Failure::of("keep the session".to_owned(), &self.address, error).into_error()
-            };
-            state = match state {
-                SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
-                    *connection += 1;
-                    self.session.send_replace(Session::Up {
-                        session,
-                        connection: *connection,
-                    });
-                    states.changed().await
-                }
-                SessionState::Disconnected => {
-                    self.down(over(Error::ConnectionLoss));
-                    match timeout(PATIENCE, states.changed()).await {
-                        Ok(state) => state,
-                        Err(_) => return over(Error::ConnectionLoss),
-                    }
-                }
-                SessionState::AuthFailed => return over(Error::AuthFailed),
-                SessionState::Expired => return over(Error::SessionExpired),
-                SessionState::Closed => return over(Error::ClientClosed),
-            };
-        }
-    }
-
-    fn begin(&self, client: zookeeper_client::Client) {
-        let mut state = self.state.lock();
-        if state.sessions.len() == REMEMBERED {
-            state.sessions.remove(0);
-        }
-        state.sessions.push(client.session_id().0);
-        state.client = Some(client);
-        state.is_old = false;
-    }
-
-    fn down(&self, error: RegistryError) {
-        self.session
-            .send_replace(Session::Down(Some(Arc::new(error))));
-    }
-
-    fn owner(&self, session: i64) -> Owner {
-        let state = self.state.lock();
-        if state.sessions.last() == Some(&session) {
-            Owner::Us
-        } else if state.sessions.contains(&session) {
-            Owner::Past
-        } else {
-            Owner::Other
-        }
-    }
-
-    /// With a login, what we make is ours alone, as Java does it (`docs/spec/registry.md` §2.1).
-    fn acls(&self) -> Acls<'static> {
-        match self.options.login {
-            Some(_) => Acls::creator_all(),
-            None => Acls::anyone_all(),
-        }
-    }
-
-    fn error(&self, operation: &str, reason: String) -> RegistryError {
-        RegistryError::new(operation, &self.address, reason)
-    }
-}
-
-/// Keeps a session as long as it is let run.
-async fn drive(shared: Arc<Shared>) {
-    let mut backoff = Backoff::new(RECONNECT);
-    let (mut session, mut connection) = (0, 0);
-    let mut said = String::new();
-    loop {
-        let error = match shared.connect().await {
-            Ok(client) => {
-                backoff.reset();
-                said.clear();
-                session += 1;
-                let error = shared.follow(client, session, &mut connection).await;
-                shared.state.lock().client = None;
-                error
-            }
-            Err(error) => error,
-        };
-        let text = error.to_string();
-        if text == said {
-            tracing::debug!(error = text, "still trying");
-        } else {
-            tracing::warn!(error = text, "trying again until it works");
-            said = text;
-        }
-        shared.down(error);
-        tokio::time::sleep(backoff.next_wait()).await;
-    }
-}
-
-/// How long the crate may try to connect again before a new session is begun instead.
-const PATIENCE: Duration = Duration::from_secs(7);
-
-/// How long to wait before connecting again. Servers bear many clients that try every few seconds, and those who show
-/// something want to be back before their sessions expire.
-const RECONNECT: BackoffPolicy = BackoffPolicy {
-    initial: Duration::from_millis(200),
-    max: Duration::from_secs(5),
-    multiplier: 1.5,
-    jitter: 0.5,
-};
-
-/// How many sessions' nodes are known to be ours: those of earlier ones have long expired.
-const REMEMBERED: usize = 16;
 
 /// How often something is tried that others may undo at the same time.
 pub(super) const ATTEMPTS: usize = 4;

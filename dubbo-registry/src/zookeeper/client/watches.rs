@@ -21,7 +21,7 @@ use zookeeper_client::{
     AddWatchMode, EventType, OneshotWatcher, PersistentWatcher, SessionState, WatchedEvent,
 };
 
-use super::{Connection, Failure, Shared, Why};
+use super::{Connection, Failure, Why, session::Shared};
 use crate::{
     backend::{Guard, Hint},
     zookeeper::layout::{join, says_all},
