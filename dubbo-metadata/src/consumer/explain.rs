@@ -40,9 +40,11 @@ impl Seen<'_> {
         self.resolution.is_uncertain || self.apps.iter().any(|(_, app)| app.is_uncertain())
     }
 
-    /// Why the registry does not answer now, if so.
-    pub(super) fn failing(&self) -> Option<&Arc<RegistryError>> {
-        self.apps.iter().find_map(|(_, app)| app.failing.as_ref())
+    /// Why the registry does not answer now, if so. That it fails for some applications only is no outage.
+    pub(super) fn outage(&self) -> Option<&Arc<RegistryError>> {
+        let mut failing = self.apps.iter().map(|(_, app)| app.failing.as_ref());
+        let first = failing.next()??;
+        failing.all(|failing| failing.is_some()).then_some(first)
     }
 
     /// The error of having no provider because something is not known: the steps as far as they lead.
@@ -57,9 +59,9 @@ impl Seen<'_> {
         let error = RegistryError::new(format!("find {}", self.request), registry, reason);
         let mut revisions = self.apps.iter().flat_map(|(_, app)| app.revisions.iter());
         let cause = revisions.find_map(|revision| revision.error());
-        match (cause, self.failing()) {
+        match (cause, self.outage()) {
             (Some(cause), _) => error.with_source(Arc::clone(cause)),
-            (None, Some(failing)) => error.with_source(Arc::clone(failing)),
+            (None, Some(outage)) => error.with_source(Arc::clone(outage)),
             (None, None) => error,
         }
     }

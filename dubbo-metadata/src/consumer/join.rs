@@ -220,7 +220,7 @@ impl Join {
         };
         let steps = seen.steps();
         let is_same_list = self.providers.as_ref() == Some(&list);
-        let state = match seen.failing() {
+        let state = match seen.outage() {
             // An empty list is told only when it is certain that nobody is there.
             _ if list.is_empty() && seen.is_uncertain() => {
                 Err(Arc::new(seen.pending(&steps, &self.shared.address)))

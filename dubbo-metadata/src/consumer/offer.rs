@@ -96,7 +96,7 @@ impl Offer {
             return u16::try_from(*port).ok();
         }
         if view.endpoints.is_empty() {
-            return Some(view.instance.port);
+            return Some(view.instance.port).filter(|port| *port != 0);
         }
         view.endpoints.port(protocol)
     }

@@ -360,3 +360,39 @@ async fn the_steps_say_what_there_is_instead() {
         ]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_new_metadata_to_hear_of_an_instance_that_has_gone() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let mut list = instances("app", "r1", 1, 3);
+    world.registry.list("app", list.clone());
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    world.instances.serve(info("app", "r2", &["a.B:tri"]));
+    world.instances.slow("app/r2", Duration::from_secs(2));
+    let mut following = world.follow("a.B").await;
+    list.remove(0);
+    list.extend(instances("app", "r2", 2, 1));
+    world.registry.list("app", list);
+    let start = Instant::now();
+    assert_eq!(addresses(&following.next().await).len(), 2);
+    assert!(
+        start.elapsed() < Duration::from_millis(200),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(addresses(&following.next().await).len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_weak_revision_is_not_kept_for_those_who_come_later() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "42", 1, 1));
+    world.instances.serve(info("app", "42", &["a.B:tri"]));
+    for round in 1..=2 {
+        assert_eq!(world.follow("a.B").await.addresses().len(), 1);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(world.instances.calls().len(), round);
+    }
+}

@@ -281,6 +281,7 @@ pub(crate) struct FakeInstances {
     by_revision: Mutex<HashMap<String, Answer>>,
     by_id: Mutex<HashMap<String, Answer>>,
     delay: Mutex<Duration>,
+    slow: Mutex<HashMap<String, Duration>>,
     calls: Mutex<Vec<Call>>,
     at_once: AtomicUsize,
     most_at_once: AtomicUsize,
@@ -314,6 +315,11 @@ impl FakeInstances {
         *self.delay.lock() = delay;
     }
 
+    /// How long answers for `key`, `app/revision`, take.
+    pub(crate) fn slow(&self, key: &str, delay: Duration) {
+        self.slow.lock().insert(key.to_owned(), delay);
+    }
+
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.calls.lock().clone()
     }
@@ -338,11 +344,12 @@ impl Fetch for FakeInstances {
         });
         let now = self.at_once.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_at_once.fetch_max(now, Ordering::Relaxed);
-        let delay = *self.delay.lock();
+        let key = format!("{}/{revision}", instance.application);
+        let slow = self.slow.lock().get(&key).copied();
+        let delay = slow.unwrap_or_else(|| *self.delay.lock());
         sleep(delay).await;
         self.at_once.fetch_sub(1, Ordering::Relaxed);
         let of_instance = self.by_id.lock().get(&id).cloned();
-        let key = format!("{}/{revision}", instance.application);
         let answer = of_instance.or_else(|| self.by_revision.lock().get(&key).cloned());
         match answer.unwrap_or(Answer::Nothing) {
             Answer::Info(info) => Ok(MetadataInfo::clone(&info)),

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-use crate::fakes::{FakeReport, World, addresses, info, instances};
+use crate::fakes::{Answer, FakeReport, World, addresses, info, instances};
 
 fn two_apps(world: &World) {
     world.registry.list("A", instances("A", "r1", 1, 10));
@@ -194,4 +194,37 @@ async fn without_a_report_it_says_what_to_configure() {
         "mapping: nobody says who provides a.B: there is no metadata report, and neither provided-by of the reference \
          nor subscribed-services of the registry names an application -> 0"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_application_appears_with_all_that_it_has() {
+    let world = World::new();
+    two_apps(&world);
+    let mut list = instances("B", "r1", 2, 5);
+    list.extend(instances("B", "r2", 3, 5));
+    world.registry.list("B", list);
+    world.instances.serve(info("B", "r2", &["a.B:tri"]));
+    world.instances.slow("B/r2", Duration::from_secs(2));
+    world.report.map("a.B", "A");
+    let mut following = world.follow("a.B").await;
+    world.report.map("a.B", "A,B");
+    loop {
+        match addresses(&following.next().await).len() {
+            10 => {}
+            20 => break,
+            between => panic!("{between} providers in between"),
+        }
+    }
+
+    // But it is not waited for without end.
+    let mut list = instances("C", "r1", 4, 5);
+    list.extend(instances("C", "r2", 5, 5));
+    world.registry.list("C", list);
+    world.instances.serve(info("C", "r1", &["a.B:tri"]));
+    world.instances.answer("C/r2", Answer::Silence);
+    let start = Instant::now();
+    world.report.map("a.B", "A,B,C");
+    following.until(25).await;
+    let late = start.elapsed().as_secs_f64() - 3.0;
+    assert!((0.0..0.6).contains(&late), "{late}");
 }

@@ -158,3 +158,22 @@ async fn what_nobody_needs_is_forgotten_when_there_is_no_room_the_oldest_first()
     come_and_go("r2").await;
     assert_eq!(world.instances.calls().len(), 5, "r2 was the oldest");
 }
+
+#[tokio::test(start_paused = true)]
+async fn that_one_application_cannot_be_listed_hides_no_other() {
+    let world = World::new();
+    world.report.map("a.B", "A,B");
+    for (app, net) in [("A", 1), ("B", 2)] {
+        world.registry.list(app, instances(app, "r1", net, 1));
+        world.instances.serve(info(app, "r1", &["a.B:tri"]));
+    }
+    let mut following = world.follow("a.B").await;
+    world.registry.fail("B", "no such permission");
+    assert_eq!(addresses(&following.next().await).len(), 2);
+    assert_eq!(
+        following.step("instances"),
+        "instances: A has 1, B has 1; the registry fails: list at zookeeper://10.0.0.100:2181: no such permission -> 2"
+    );
+    world.registry.list("A", instances("A", "r1", 1, 5));
+    assert_eq!(addresses(&following.next().await).len(), 6);
+}
