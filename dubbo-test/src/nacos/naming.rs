@@ -376,4 +376,24 @@ mod tests {
         assert_eq!(naming.services().count(), 0);
         assert_eq!(naming.due(delays), None);
     }
+
+    #[test]
+    fn the_same_address_is_listed_twice_if_anything_differs() {
+        let (delays, now) = (Delays::default(), Instant::now());
+        let key = ServiceKey::new("", "G", "s");
+        let ours = Instance::at("h", 1);
+        for (theirs, want) in [
+            (ours.clone(), &["h:1"][..]),
+            (ours.clone().with("k", "v"), &["h:1", "h:1"]),
+        ] {
+            let mut naming = Naming::default();
+            for (connection, instance) in [(1, ours.clone()), (2, theirs)] {
+                let publisher = Publisher::Connection(ConnectionId(connection));
+                naming
+                    .register(publisher, &key, vec![instance], now, delays)
+                    .expect("nothing else is there");
+            }
+            assert_eq!(naming.query(&key, "", false).addresses(), want);
+        }
+    }
 }
