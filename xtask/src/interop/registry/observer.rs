@@ -2,12 +2,16 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::Write as _,
+    path::PathBuf,
     time::Duration,
 };
 
 use crate::{
     failure::Failure,
     interop::{
+        build::Program,
         lines::{Sighting, State},
         peer::{Heard, Peer},
     },
@@ -22,6 +26,10 @@ pub(super) struct Observer {
     last: BTreeMap<String, Sighting>,
     /// How many calls of each contract failed before the first one that was answered.
     before: BTreeMap<String, u64>,
+    /// The first error after that.
+    lost: Option<String>,
+    /// Where all that it says is kept.
+    record: File,
 }
 
 /// How the calls of a consumer went in all.
@@ -30,15 +38,28 @@ pub(super) struct Totals {
     pub(super) calls: u64,
     /// How many failed after a first one had been answered.
     pub(super) failed: u64,
+    /// The first error of those.
+    pub(super) error: Option<String>,
 }
 
 impl Observer {
-    pub(super) fn new(peer: Peer) -> Self {
-        Self {
+    /// Starts `program` with `args`. What it says is kept beside its log.
+    pub(super) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
+        let record = log.with_extension("jsonl");
+        let peer = Peer::start(program, args, log)?;
+        let record = File::create(&record).map_err(|e| {
+            Failure::new(
+                format!("cannot write {}: {e}", record.display()),
+                "look at the rights of that file",
+            )
+        })?;
+        Ok(Self {
             peer,
             last: BTreeMap::new(),
             before: BTreeMap::new(),
-        }
+            lost: None,
+            record,
+        })
     }
 
     /// Waits until the provider `name` answers the calls of every contract, and tells how long that took.
@@ -74,7 +95,10 @@ impl Observer {
     pub(super) fn finish(mut self) -> Result<Totals, Failure> {
         self.peer.end_input();
         self.wait(END_LIMIT, "end", |state| *state == State::Over)?;
-        let mut totals = Totals::default();
+        let mut totals = Totals {
+            error: self.lost.take(),
+            ..Totals::default()
+        };
         for (contract, sighting) in &self.last {
             totals.calls += sighting.calls;
             let before = self.before.get(contract).copied();
@@ -124,14 +148,23 @@ impl Observer {
             Heard::Silence => return Ok(()),
             Heard::End => return Err(self.peer.failure("ended too early")),
         };
+        // Whether it can be kept does not decide how the cell went.
+        let _ = writeln!(self.record, "{line}");
         let sighting = Sighting::parse(&line).ok_or_else(|| {
             self.peer
                 .failure(&format!("printed what is no sighting: {line}"))
         })?;
-        if matches!(sighting.state, State::Answered(_)) {
-            self.before
-                .entry(sighting.contract.clone())
-                .or_insert(sighting.failed);
+        match &sighting.state {
+            State::Answered(_) => {
+                self.before
+                    .entry(sighting.contract.clone())
+                    .or_insert(sighting.failed);
+            }
+            State::Failed(error) if self.before.contains_key(&sighting.contract) => {
+                let lost = || format!("{}: {}", sighting.contract, beginning(error));
+                self.lost.get_or_insert_with(lost);
+            }
+            State::Failed(_) | State::Over => {}
         }
         self.last.insert(sighting.contract.clone(), sighting);
         Ok(())

@@ -112,8 +112,7 @@ impl Scene<'_> {
     }
 
     fn consumer(&self, name: &str) -> Result<Observer, Failure> {
-        let peer = Peer::start(self.consumer, &self.meeting("consumer"), self.log(name))?;
-        Ok(Observer::new(peer))
+        Observer::start(self.consumer, &self.meeting("consumer"), self.log(name))
     }
 
     /// The flags that tell a peer where it meets others.
