@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, SystemTime},
@@ -29,6 +29,7 @@ use tokio::time::{Instant, sleep};
 pub(crate) struct World {
     pub(crate) start: Instant,
     log: Arc<Mutex<Vec<String>>>,
+    provider: Arc<Mutex<Weak<Provider>>>,
     pub(crate) discovery: Arc<FakeDiscovery>,
     pub(crate) report: Arc<FakeReport>,
 }
@@ -37,13 +38,16 @@ impl World {
     pub(crate) fn new() -> Self {
         let start = Instant::now();
         let log = Arc::<Mutex<Vec<String>>>::default();
+        let provider = Arc::<Mutex<Weak<Provider>>>::default();
         let noted = Log {
             start,
             lines: Arc::clone(&log),
+            provider: Arc::clone(&provider),
         };
         Self {
             start,
             log,
+            provider,
             discovery: Arc::new(FakeDiscovery {
                 url: Url::new("fake", "registry"),
                 log: noted.clone(),
@@ -70,7 +74,9 @@ impl World {
     pub(crate) fn provider(&self, change: impl FnOnce(&mut ProviderOptions)) -> Arc<Provider> {
         let mut options = self.options("demo-provider");
         change(&mut options);
-        Provider::new(options).expect("valid")
+        let provider = Provider::new(options).expect("valid");
+        *self.provider.lock() = Arc::downgrade(&provider);
+        provider
     }
 
     pub(crate) fn remote(&self) -> Arc<Provider> {
@@ -116,12 +122,20 @@ pub(crate) fn serve_metadata(provider: &Provider) {
 struct Log {
     start: Instant,
     lines: Arc<Mutex<Vec<String>>>,
+    provider: Arc<Mutex<Weak<Provider>>>,
 }
 
 impl Log {
     fn note(&self, what: &str) {
         let at = self.start.elapsed().as_millis();
         self.lines.lock().push(format!("{at} ms {what}"));
+    }
+
+    /// Whoever hears of a revision may ask the provider for it.
+    fn is_answered_for(&self, revision: &str) {
+        if let Some(provider) = self.provider.lock().upgrade() {
+            assert!(provider.history().get(revision).is_some(), "{revision}");
+        }
     }
 }
 
@@ -138,6 +152,7 @@ impl FakeDiscovery {
     async fn tell(&self, what: &str, instance: &ServiceInstance) -> Result<(), RegistryError> {
         let revision = &instance.metadata["dubbo.metadata.revision"];
         let storage = &instance.metadata["dubbo.metadata.storage-type"];
+        self.log.is_answered_for(revision);
         self.log.note(&format!(
             "{what} {} {} {storage}",
             instance.id(),
@@ -228,6 +243,7 @@ impl MetadataReport for FakeReport {
         metadata: Bytes,
     ) -> Result<(), RegistryError> {
         assert_eq!(application, "demo-provider");
+        self.log.is_answered_for(revision);
         let delay = *self.delay.lock();
         sleep(delay).await;
         let error = RegistryError::new("publish metadata", "fake://report", "out of order");
