@@ -303,6 +303,7 @@ fn create_protocols(extensions: &Extensions) -> Result<Protocols, ExtensionError
 fn fetch(config: &Config, protocols: &Protocols) -> Arc<dyn Fetch> {
     let mut options = FetchOptions::default();
     options.timeout = config.metadata.fetch_timeout.unwrap_or(options.timeout);
+    options.port_without_metadata = config.application.metadata_service_port;
     Arc::new(RpcFetch::new(protocols.clone(), options))
 }
 

@@ -52,7 +52,8 @@ type Asked = (String, String);
 pub(crate) struct FetchOptions {
     /// How long one instance may take, all that is tried included. Nothing that an instance says changes it.
     pub(crate) timeout: Duration,
-    /// The port of the metadata service of an instance that says nothing about it; without it, the instance's own.
+    /// The port of the metadata service of an instance that says nothing about it, which Dubbo Java takes to be that of
+    /// its own; without it, the instance's.
     pub(crate) port_without_metadata: Option<u16>,
 }
 

@@ -25,7 +25,7 @@ mod v2;
 pub(crate) use self::{
     content::Content,
     fetch::{FetchOptions, RpcFetch},
-    server::{MetadataService, services},
+    server::services,
 };
 
 /// What dubbo-build made of `proto/org/apache/dubbo/metadata`.
