@@ -1,13 +1,14 @@
 //! Where providers are found: the registries that are built in.
 //!
-//! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registry
-//! `memory`, and with the feature of its name `zookeeper`, which is service discovery, metadata report and config center
+//! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registries
+//! `file` and `memory`, and with the feature of its name `zookeeper`, which is service discovery, metadata report and config center
 //! too.
 
 mod backend;
 mod center;
 mod clients;
 mod errors;
+pub mod file;
 #[cfg(test)]
 mod flaky;
 mod instances;
@@ -29,7 +30,7 @@ mod tests {
     #[test]
     fn what_is_linked_is_what_the_documentation_says() {
         let linked = Extensions::linked().expect("no duplicates");
-        let mut registries = vec!["memory"];
+        let mut registries = vec!["file", "memory"];
         registries.extend(cfg!(feature = "zookeeper").then_some("zookeeper"));
         assert_eq!(linked.names::<dyn Registry>(), registries);
     }

@@ -1,0 +1,94 @@
+//! Who is alive: each client holds the lock of a file for as long as its program lives.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::tree;
+
+/// The life of one client, which ends when this is dropped, or with the program.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) name: String,
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Life {
+    /// Begins one below `root`, and clears away the locks of those who are dead.
+    pub(super) fn begin(root: &Path) -> io::Result<Self> {
+        let folder = folder(root);
+        fs::create_dir_all(&folder)?;
+        bury(&folder)?;
+        let name = tree::unique();
+        let path = folder.join(&name);
+        // Locked before it has its name: nobody ever sees it without.
+        let unfinished = tree::unfinished(&folder);
+        let lock = File::create_new(&unfinished)?;
+        lock.lock()?;
+        fs::rename(&unfinished, &path)?;
+        Ok(Self {
+            name,
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// Whether others still see that it is alive: somebody may have removed the directory.
+    pub(super) fn is_seen(&self) -> bool {
+        self.path.exists()
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // The lock goes with the file handle, whether this works or not.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether the client of this name is alive.
+pub(super) fn is_alive(root: &Path, name: &str) -> io::Result<bool> {
+    is_locked(&folder(root).join(name))
+}
+
+/// Clears away the locks that nobody holds.
+fn bury(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_unfinished = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_unfinished && is_young(&path) {
+            continue;
+        }
+        if !is_locked(&path)? {
+            tree::or_none(fs::remove_file(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether `path` may still be on its way to its name.
+fn is_young(path: &Path) -> bool {
+    let written = fs::metadata(path).and_then(|metadata| metadata.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(10)))
+}
+
+/// Whether somebody holds the lock of `path`. Who asks takes a shared lock for a moment, which no other who asks minds.
+fn is_locked(path: &Path) -> io::Result<bool> {
+    let Some(file) = tree::or_none(File::open(path))? else {
+        return Ok(false);
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn folder(root: &Path) -> PathBuf {
+    root.join("clients")
+}
