@@ -208,7 +208,10 @@ impl Join {
         let seen = Seen {
             request: &self.request,
             resolution: &resolution,
-            apps: admitted()
+            // Nothing is known yet of those that are not admitted, and that is said of them.
+            apps: self
+                .apps
+                .iter()
                 .map(|(name, app)| (&**name, Arc::clone(&app.state)))
                 .collect(),
             instead: admitted()

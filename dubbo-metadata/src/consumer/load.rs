@@ -119,13 +119,8 @@ impl Loader {
         instance: &ServiceInstance,
     ) -> Result<MetadataInfo, AttemptError> {
         self.limited(async {
-            // A panic must not end the task: the revision would stay unknown for ever.
-            AssertUnwindSafe(self.fetch.fetch(instance, &wanted.revision))
-                .catch_unwind()
-                .await
-                .map_err(|_| AttemptError::Panicked)?
-                .map_err(AttemptError::Fetch)
-                .and_then(|info| wanted.verified(info))
+            let answer = self.fetch.fetch(instance, &wanted.revision).await;
+            wanted.verified(answer.map_err(AttemptError::Fetch)?)
         })
         .await
     }
@@ -156,9 +151,11 @@ impl Loader {
         let _own = self.own.acquire().await;
         let _shared = self.shared.0.acquire().await;
         self.asked.fetch_add(1, Ordering::Relaxed);
-        let answer = timeout(self.timeout, asking)
+        // A panic must not end the task: the revision would stay unknown for ever.
+        let answer = timeout(self.timeout, AssertUnwindSafe(asking).catch_unwind())
             .await
-            .unwrap_or(Err(AttemptError::NoAnswer(self.timeout)));
+            .unwrap_or(Ok(Err(AttemptError::NoAnswer(self.timeout))))
+            .unwrap_or(Err(AttemptError::Panicked));
         if answer.is_err() {
             self.failed.fetch_add(1, Ordering::Relaxed);
         }

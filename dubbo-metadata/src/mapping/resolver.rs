@@ -261,11 +261,7 @@ impl Follower {
         let mut waits = EqualJitter::new(RETRY_BASE, RETRY_CAP);
         let mut ask_at = Instant::now() + waits.next_wait(&mut random);
         loop {
-            let is_pending = self.answers.lock().names().is_none();
-            if !is_pending {
-                waits.reset();
-            }
-            let asks = is_pending || !source.is_open();
+            let asks = self.answers.lock().names().is_none() || !source.is_open();
             let state = tokio::select! {
                 state = source.next() => state,
                 () = sleep_until(ask_at), if asks => {
@@ -274,11 +270,14 @@ impl Follower {
                     read.map(|(mapping, _)| Arc::new(mapping)).map_err(Arc::new)
                 }
             };
-            self.take(&interface, state);
+            if self.take(&interface, state) {
+                waits.reset();
+            }
         }
     }
 
-    fn take(&self, interface: &Arc<str>, state: Result<Arc<Mapping>, Arc<RegistryError>>) {
+    /// Takes in what the report says; whether that changed the applications.
+    fn take(&self, interface: &Arc<str>, state: Result<Arc<Mapping>, Arc<RegistryError>>) -> bool {
         // The lock is held while it is published: the last answer is the last one published.
         let mut answers = self.answers.lock();
         answers.take(self.index, state);
@@ -286,13 +285,16 @@ impl Follower {
             self.shared.remember(interface, mapping);
         }
         let resolution = answers.resolve();
+        let mut are_others = false;
         self.publish.send_if_modified(|last| {
             let is_news = **last != resolution;
             if is_news {
+                are_others = last.applications != resolution.applications;
                 *last = Arc::new(resolution);
             }
             is_news
         });
+        are_others
     }
 }
 

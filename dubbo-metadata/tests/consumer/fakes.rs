@@ -271,6 +271,7 @@ impl ServiceDiscovery for FakeDiscovery {
 pub(crate) enum Answer {
     Info(Arc<MetadataInfo>),
     Nothing,
+    Panic,
     Refused,
     Silence,
 }
@@ -354,6 +355,7 @@ impl Fetch for FakeInstances {
         match answer.unwrap_or(Answer::Nothing) {
             Answer::Info(info) => Ok(MetadataInfo::clone(&info)),
             Answer::Nothing => Err(FetchError::UnknownRevision),
+            Answer::Panic => panic!("as the test wants it"),
             Answer::Refused => Err(FetchError::Unavailable("connection refused".into())),
             Answer::Silence => pending().await,
         }

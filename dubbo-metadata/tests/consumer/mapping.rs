@@ -55,6 +55,15 @@ async fn metadata_a23_a_report_without_watches_is_asked_again() {
         start.elapsed()
     );
 
+    sleep(Duration::from_mins(10)).await;
+    let asked = world.report.mapping_reads();
+    sleep(Duration::from_mins(10)).await;
+    let asked = world.report.mapping_reads() - asked;
+    assert!(
+        (40..=80).contains(&asked),
+        "read, and tried to be watched, each 15 to 30 s: {asked}"
+    );
+
     let start = Instant::now();
     world.report.map("a.B", "A,B");
     following.until(15).await;
@@ -227,4 +236,20 @@ async fn a_new_application_appears_with_all_that_it_has() {
     following.until(25).await;
     let late = start.elapsed().as_secs_f64() - 3.0;
     assert!((0.0..0.6).contains(&late), "{late}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_application_that_is_still_looked_at_is_no_reason_for_an_empty_list() {
+    let world = World::new();
+    two_apps(&world);
+    world.instances.slow("B/r1", Duration::from_secs(2));
+    world.report.map("a.B", "A");
+    let mut following = world.follow("a.B").await;
+    world.report.map("a.B", "A,B");
+    world.registry.list("A", Vec::new());
+    let update = following.next().await;
+    let error = update.state.expect_err("nobody knows of B yet").to_string();
+    let want = "instances: A has none, those of B are not known yet -> 0";
+    assert!(error.ends_with(want), "{error}");
+    following.until(5).await;
 }

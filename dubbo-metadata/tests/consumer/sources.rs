@@ -147,3 +147,19 @@ async fn a_report_helps_out_when_no_instance_answers() {
         (1, 1)
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_asking_is_a_failure_like_any_other() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    world.registry.list("app", instances("app", "r1", 1, 1));
+    world.instances.answer("app/r1", Answer::Panic);
+    let mut following = world.follow("a.B").await;
+    let error = following.error();
+    assert!(
+        error.contains("10.1.0.0:20000: a panic while asking it"),
+        "{error}"
+    );
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    following.until(1).await;
+}
