@@ -7,5 +7,6 @@
 mod faults;
 mod nodes;
 mod proxy;
+mod suite;
 mod texts;
 mod world;

@@ -1,6 +1,8 @@
 //! A server, a corner of it for each test, and eyes that see its nodes.
 
 use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
     path::PathBuf,
     process::Command,
     sync::{
@@ -68,9 +70,13 @@ pub(crate) fn server() -> String {
 
 /// A root of one's own on a server that others use too.
 pub(crate) fn corner(test: &str) -> String {
+    format!("/{}", unique(test))
+}
+
+fn unique(test: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("/test-{test}-{}-{count}", std::process::id())
+    format!("zookeeper-{test}-{}-{count}", std::process::id())
 }
 
 /// A client that does as it is told, and knows nothing of Dubbo.
@@ -233,10 +239,9 @@ impl OwnServer {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("bound").port();
         drop(listener);
-        let name = format!("dubbo-zookeeper-{test}-{}", std::process::id());
         let own = Self {
             port,
-            data: std::env::temp_dir().join(name),
+            data: std::env::temp_dir().join(unique(test)),
         };
         own.up().await;
         own
@@ -264,14 +269,11 @@ impl OwnServer {
     }
 
     /// How many watches its clients have.
-    pub(crate) async fn watches(&self) -> u32 {
-        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-        let mut connection = tokio::net::TcpStream::connect(self.address())
-            .await
-            .expect("connects");
-        connection.write_all(b"mntr").await.expect("writes");
+    pub(crate) fn watches(&self) -> usize {
+        let mut connection = TcpStream::connect(self.address()).expect("connects");
+        connection.write_all(b"mntr").expect("writes");
         let mut answer = String::new();
-        connection.read_to_string(&mut answer).await.expect("reads");
+        connection.read_to_string(&mut answer).expect("reads");
         let mut lines = answer.lines().filter_map(|line| line.split_once('\t'));
         let (_, count) = lines
             .find(|(key, _)| *key == "zk_watch_count")
