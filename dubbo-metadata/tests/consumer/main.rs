@@ -6,4 +6,5 @@ mod chain;
 mod fakes;
 mod mapping;
 mod outages;
+mod random;
 mod sources;
