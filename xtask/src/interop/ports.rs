@@ -13,19 +13,19 @@ pub(super) fn free() -> Result<u16, Failure> {
     free_with(0)
 }
 
-/// A port that nobody uses, for a program that listens on the one `distance` above it, too.
+/// A port that nobody uses, for a program that listens on the one `distance` above it, too: [`FARTHEST`] at most.
 pub(super) fn free_with(distance: u16) -> Result<u16, Failure> {
     let end = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
         .ok()
         .and_then(|range| range.split_whitespace().next()?.parse().ok())
         .unwrap_or(u16::MAX)
         .clamp(FIRST + PORTS, 32_768);
-    let ports = end - distance - FIRST;
-    for _ in 0..ports / STEP {
+    let places = (end - FARTHEST - FIRST) / STEP;
+    for _ in 0..places {
         // Runs at the same time start at different places.
-        let place = std::process::id() + GIVEN.fetch_add(1, Ordering::Relaxed);
-        let offset = place.wrapping_mul(u32::from(STEP)) % u32::from(ports);
-        let port = FIRST + u16::try_from(offset).unwrap_or(0);
+        let place = std::process::id().wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+        let place = u16::try_from(place % u32::from(places)).unwrap_or(0);
+        let port = FIRST + place * STEP;
         if is_free(port) && is_free(port + distance) {
             return Ok(port);
         }
@@ -44,6 +44,7 @@ fn is_free(port: u16) -> bool {
 static GIVEN: AtomicU32 = AtomicU32::new(0);
 /// A program that has a port may take the next one, too, before anybody can see it.
 const STEP: u16 = 2;
+const FARTHEST: u16 = 1_000;
 const FIRST: u16 = 20_000;
 const PORTS: u16 = 8_000;
 
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn no_port_is_given_twice() {
-        let mut ports: Vec<_> = [0, 1, 1000, 0]
+        let mut ports: Vec<_> = [0, 1, FARTHEST, 0]
             .map(|distance| free_with(distance).expect("ports are free"))
             .into();
         ports.push(free().expect("ports are free"));

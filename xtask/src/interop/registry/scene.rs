@@ -81,8 +81,10 @@ impl Scene<'_> {
             if totals.failed > 0 {
                 return Err(Failure::new(
                     format!(
-                        "{} of {} calls of {who} failed",
-                        totals.failed, totals.calls
+                        "{} of {} calls of {who} failed, the first with {}",
+                        totals.failed,
+                        totals.calls,
+                        totals.error.as_deref().unwrap_or("no error")
                     ),
                     format!("see the logs in {}", self.folder.display()),
                 ));
