@@ -184,3 +184,139 @@ fn add(all: &mut Mapping, text: &Text) {
         all.add(application);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        backend::{TextKey, Timing},
+        flaky::{Fate, Flaky},
+    };
+
+    /// Mappings under two keys, as on a server where others write another spelling.
+    struct Two;
+
+    impl TextLayout for Two {
+        fn app(&self, application: &str, revision: &str) -> Vec<TextKey> {
+            vec![
+                key("new", &format!("{application}-{revision}")),
+                key("old", revision),
+            ]
+        }
+
+        fn revisions(&self, _application: &str) -> Option<String> {
+            None
+        }
+
+        fn mapping(&self, interface: &str) -> Vec<TextKey> {
+            vec![key("mapping", interface), key("theirs", interface)]
+        }
+
+        fn definition(&self, id: &str) -> TextKey {
+            key("definitions", id)
+        }
+
+        fn config(&self, name: &str, _group: &str) -> Vec<TextKey> {
+            vec![key("config", name)]
+        }
+    }
+
+    fn key(group: &str, name: &str) -> TextKey {
+        TextKey {
+            group: group.into(),
+            name: name.into(),
+        }
+    }
+
+    fn report() -> (Arc<Flaky>, Report<Flaky, Two>) {
+        let client = Flaky::new(&Arc::default(), Timing::default());
+        let url = Url::new("flaky", "server");
+        (Arc::clone(&client), Report::new(url, client, Two))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn registry_t10_names_are_added_at_the_end_and_never_twice() {
+        // What stands there, who is added, and what stands there then: nothing is written for who is there already.
+        for (before, name, after) in [
+            (Some("order-service"), "order", "order-service,order"),
+            (None, "demo-app", "demo-app"),
+            (Some(""), "demo-app", "demo-app"),
+            (Some(",demo-app,,"), "demo-app", ",demo-app,,"),
+            (Some("a, b"), "b", "a, b"),
+        ] {
+            let (client, report) = report();
+            if let Some(text) = before {
+                client.put(&key("mapping", "a.B"), text).await.expect("put");
+            }
+            let (mut mapping, ticket) = report.mapping("a.B").await.expect("reads");
+            if mapping.add(name) {
+                let outcome = report.cas_mapping("a.B", &mapping, ticket).await;
+                assert_eq!(outcome.expect("writes"), CasOutcome::Written);
+            }
+            let text = client.get(&key("mapping", "a.B")).await.expect("reads");
+            assert_eq!(
+                text.map(|t| t.content).as_deref(),
+                Some(after),
+                "{before:?}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_mapping_is_the_union_of_all_spellings_and_written_to_the_first() {
+        let (client, report) = report();
+        for (group, text) in [("mapping", "a,b"), ("theirs", "b,c")] {
+            client.put(&key(group, "a.B"), text).await.expect("put");
+        }
+        let (mut mapping, ticket) = report.mapping("a.B").await.expect("reads");
+        assert_eq!(mapping.to_string(), "a,b,c");
+        let mut watch = report.watch_mapping("a.B").await.expect("watches");
+        assert_eq!(watch.current().state.expect("read").to_string(), "a,b,c");
+        mapping.add("d");
+        let outcome = report.cas_mapping("a.B", &mapping, ticket).await;
+        assert_eq!(outcome.expect("writes"), CasOutcome::Written);
+        client.put(&key("theirs", "a.B"), "e").await.expect("put");
+        dubbo_test::soon("both", async {
+            while watch.current().state.expect("read").to_string() != "a,b,c,d,e" {
+                watch.changed().await.expect("goes on");
+            }
+        })
+        .await;
+        let theirs = client.get(&key("theirs", "a.B")).await.expect("reads");
+        assert_eq!(&*theirs.expect("is there").content, "e");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn metadata_is_written_under_every_key_and_read_from_the_first_that_has_it() {
+        let (client, report) = report();
+        let published = report.publish_app("app", "r", Bytes::from_static(b"{}"));
+        published.await.expect("publishes");
+        client.remove(&key("new", "app-r")).await.expect("removes");
+        let found = report.app("app", "r").await.expect("reads");
+        assert_eq!(found.as_deref(), Some(&b"{}"[..]));
+        report.remove_app("app", "r").await.expect("removes");
+        assert_eq!(report.app("app", "r").await.expect("reads"), None);
+        let error = report.list_app("app").await.expect_err("cannot be listed");
+        assert!(error.reason.contains("cannot list"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_call_is_one_attempt_that_says_what_was_tried() {
+        for (fate, want) in [
+            (
+                Fate::Fail,
+                "read the mapping of a.B at flaky://server: get a.B in mapping: failed",
+            ),
+            (
+                Fate::Hang,
+                "read the mapping of a.B at flaky://server: read a.B in mapping: no answer within 5s",
+            ),
+        ] {
+            let (client, report) = report();
+            client.behave(move |_| fate);
+            let error = report.mapping("a.B").await.expect_err("fails");
+            assert_eq!(error.to_string(), want);
+            assert_eq!(client.asked(), ["get a.B in mapping"]);
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 mod merge;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::{fmt, sync::Arc};
 

@@ -82,7 +82,7 @@ impl MemoryRegistry {
         ))
     }
 
-    fn on(url: Url, store: Arc<Store>) -> Self {
+    pub(crate) fn on(url: Url, store: Arc<Store>) -> Self {
         let client = Arc::new(MemoryClient::new(&url, Arc::clone(&store)));
         Self {
             registry: InterfaceRegistry::plain(
