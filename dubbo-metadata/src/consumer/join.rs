@@ -202,20 +202,21 @@ impl Join {
             self.shared.portless.fetch_add(portless, Ordering::Relaxed);
         }
         let resolution = Arc::clone(&self.resolutions.borrow());
-        let admitted = || self.apps.iter().filter(|(_, app)| app.admitted);
-        let made = || admitted().flat_map(|(_, app)| &app.made);
+        // Nothing is made of those that are not admitted: nothing is known of them yet.
+        let made = || self.apps.values().flat_map(|app| &app.made);
         let list: Arc<[Url]> = made().flat_map(|made| made.urls.iter().cloned()).collect();
         let seen = Seen {
             request: &self.request,
             resolution: &resolution,
-            // Nothing is known yet of those that are not admitted, and that is said of them.
             apps: self
                 .apps
                 .iter()
                 .map(|(name, app)| (&**name, Arc::clone(&app.state)))
                 .collect(),
-            instead: admitted()
-                .flat_map(|(_, app)| app.matched.values())
+            instead: self
+                .apps
+                .values()
+                .flat_map(|app| app.matched.values())
                 .flat_map(|(_, matched)| matched.instead.iter().map(String::as_str))
                 .collect(),
             portless: made().map(|made| made.portless).sum(),

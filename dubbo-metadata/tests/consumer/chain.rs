@@ -1,7 +1,11 @@
 //! From instances and revisions to providers.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
+use dubbo_core::url::Url;
 use tokio::time::Instant;
 
 use crate::fakes::{Answer, World, addresses, at, info, instances};
@@ -395,4 +399,35 @@ async fn a_weak_revision_is_not_kept_for_those_who_come_later() {
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(world.instances.calls().len(), round);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_changed_is_made_anew() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let mut list = instances("app", "r1", 1, 5);
+    world.registry.list("app", list.clone());
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    let mut following = world.follow("a.B").await;
+    // A URL is a pointer to its parts: the same place means the same URL.
+    let mut places = || -> BTreeMap<String, *const u8> {
+        let providers = following.0.current().state.expect("providers").providers;
+        let place = |url: &Url| (url.host().to_owned(), url.host().as_ptr());
+        providers.iter().map(place).collect()
+    };
+    let before = places();
+    list.remove(0);
+    list[1].weight = 50;
+    list.extend(instances("app", "r1", 0, 1));
+    world.registry.list("app", list);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let after = places();
+    let kept = after
+        .iter()
+        .filter(|(host, place)| before.get(*host) == Some(place));
+    let kept: Vec<_> = kept.map(|(host, _)| host.as_str()).collect();
+    assert_eq!(
+        (after.len(), kept),
+        (5, vec!["10.1.0.1", "10.1.0.3", "10.1.0.4"])
+    );
 }
