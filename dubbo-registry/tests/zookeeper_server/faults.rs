@@ -211,6 +211,27 @@ async fn a_server_without_persistent_watches_will_do() {
 
 #[tokio::test]
 #[ignore = "needs a ZooKeeper server"]
+async fn an_answer_that_makes_no_sense_costs_a_session_and_no_more() {
+    let (eyes, root) = (Eyes::on(&server()).await, corner("garbled"));
+    let instance = ServiceInstance::new("app", "10.0.0.1", 1);
+    let other = Program::new(&server(), &format!("group={root}")).discovery();
+    other.register(&instance).await.expect("registers");
+    let proxy = Proxy::garbling(&server()).await;
+    let discovery = Program::new(&proxy.address(), &format!("group={root}")).discovery();
+    let mut instances = discovery.watch("app").await.expect("follows");
+    let error = instances
+        .current()
+        .state
+        .expect_err("the first answer is garbled");
+    assert!(error.to_string().contains("be understood"), "{error}");
+    shows(&mut instances, &instance).await;
+    discovery.close().await;
+    other.close().await;
+    eyes.delete_all(&root).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a ZooKeeper server"]
 async fn a_server_that_nobody_answers_at_is_an_error_and_later_a_list() {
     let root = corner("late");
     let proxy = Proxy::before(&server()).await;

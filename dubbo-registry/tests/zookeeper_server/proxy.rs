@@ -35,15 +35,20 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Stands before `server`.
     pub(crate) async fn before(server: &str) -> Self {
-        Self::new(server, false).await
+        Self::new(server, Trick::None).await
     }
 
     /// Stands before `server` and answers requests for persistent watches as ZooKeeper 3.5 does.
     pub(crate) async fn old(server: &str) -> Self {
-        Self::new(server, true).await
+        Self::new(server, Trick::Old).await
     }
 
-    async fn new(server: &str, is_old: bool) -> Self {
+    /// Stands before `server` and swallows what the first answer about the data of a node should say.
+    pub(crate) async fn garbling(server: &str) -> Self {
+        Self::new(server, Trick::Garble(Arc::default())).await
+    }
+
+    async fn new(server: &str, trick: Trick) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("bound");
         let (wire, cuts) = (watch::Sender::new(Wire::Open), watch::Sender::new(0));
@@ -57,11 +62,12 @@ impl Proxy {
                     continue;
                 }
                 let (server, wire, mut cut) = (server.clone(), wires.clone(), cut.clone());
+                let trick = trick.clone();
                 cut.mark_unchanged();
                 connections.spawn(async move {
                     tokio::select! {
                         _ = cut.changed() => {}
-                        _ = carry(client, &server, wire, is_old) => {}
+                        _ = carry(client, &server, wire, trick) => {}
                     }
                 });
             }
@@ -92,35 +98,44 @@ async fn carry(
     client: TcpStream,
     server: &str,
     wire: watch::Receiver<Wire>,
-    is_old: bool,
+    trick: Trick,
 ) -> io::Result<()> {
     let server = TcpStream::connect(server).await?;
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let to_client = Arc::new(Mutex::new(to_client));
+    let to_client = Mutex::new(to_client);
     tokio::select! {
-        done = requests(from_client, to_server, Arc::clone(&to_client), wire.clone(), is_old) => done,
-        done = answers(from_server, to_client, wire) => done,
+        done = requests(from_client, to_server, &to_client, wire.clone(), &trick) => done,
+        done = answers(from_server, &to_client, wire, &trick) => done,
     }
 }
 
 async fn requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    back: Arc<Mutex<OwnedWriteHalf>>,
+    back: &Mutex<OwnedWriteHalf>,
     mut wire: watch::Receiver<Wire>,
-    is_old: bool,
+    trick: &Trick,
 ) -> io::Result<()> {
     let mut is_first = true;
     loop {
         let frame = frame(&mut from).await?;
         open(&mut wire).await;
         // The first frame asks for a session and has no header.
-        if is_old && !is_first && frame.get(8..12) == Some(&ADD_WATCH) {
-            let xid = &frame[4..8];
-            let answer = [&16_u32.to_be_bytes()[..], xid, &[0; 8], &UNIMPLEMENTED].concat();
-            back.lock().await.write_all(&answer).await?;
-            return Ok(());
+        let kind = frame.get(8..12).filter(|_| !is_first);
+        match trick {
+            Trick::Old if kind == Some(&ADD_WATCH) => {
+                let answer = [&HEADER, &frame[4..8], &[0; 8], &UNIMPLEMENTED].concat();
+                back.lock().await.write_all(&answer).await?;
+                return Ok(());
+            }
+            Trick::Garble(asked) if kind == Some(&GET_DATA) => {
+                asked
+                    .lock()
+                    .await
+                    .get_or_insert_with(|| frame[4..8].to_vec());
+            }
+            _ => {}
         }
         is_first = false;
         to.write_all(&frame).await?;
@@ -129,12 +144,21 @@ async fn requests(
 
 async fn answers(
     mut from: OwnedReadHalf,
-    to: Arc<Mutex<OwnedWriteHalf>>,
+    to: &Mutex<OwnedWriteHalf>,
     mut wire: watch::Receiver<Wire>,
+    trick: &Trick,
 ) -> io::Result<()> {
     loop {
-        let frame = frame(&mut from).await?;
+        let mut frame = frame(&mut from).await?;
         open(&mut wire).await;
+        if let Trick::Garble(asked) = trick {
+            let mut asked = asked.lock().await;
+            if asked.is_some() && frame.get(4..8) == asked.as_deref() {
+                frame = [&HEADER, &frame[4..20]].concat();
+                // No number that anybody uses.
+                *asked = Some(Vec::new());
+            }
+        }
         to.lock().await.write_all(&frame).await?;
     }
 }
@@ -153,6 +177,22 @@ async fn frame(from: &mut OwnedReadHalf) -> io::Result<Vec<u8>> {
 async fn open(wire: &mut watch::Receiver<Wire>) {
     let _ = wire.wait_for(|wire| *wire == Wire::Open).await;
 }
+
+/// What a proxy does to what it carries.
+#[derive(Clone)]
+enum Trick {
+    None,
+    /// Persistent watches are unknown, and asking for one ends the connection.
+    Old,
+    /// The answer to the request of this number, the first of its kind, loses everything but its header.
+    Garble(Arc<Mutex<Option<Vec<u8>>>>),
+}
+
+/// The length of an answer that has only a header.
+const HEADER: [u8; 4] = 16_u32.to_be_bytes();
+
+/// The number of the request for a node's data.
+const GET_DATA: [u8; 4] = 4_i32.to_be_bytes();
 
 /// The number of the request for a persistent watch.
 const ADD_WATCH: [u8; 4] = 106_i32.to_be_bytes();

@@ -18,9 +18,6 @@ async fn two_who_write_one_mapping_lose_nobody() {
     let params = format!("group={root}");
     let reports = [(); 2].map(|()| Program::new(&server(), &params).report());
     let [a, b] = &reports;
-    for report in &reports {
-        ready(&**report).await;
-    }
     for round in 0..100 {
         let interface = format!("x.Y{round}");
         tokio::join!(add(&**a, &interface, "appA"), add(&**b, &interface, "appB"));
@@ -48,7 +45,6 @@ async fn a_mapping_is_one_node_that_stays_and_is_followed() {
         .watch_mapping("org.example.Outer$Inner")
         .await
         .expect("follows");
-    ready(&*report).await;
     add(&*report, "org.example.Outer$Inner", "demo-app").await;
     assert_eq!(eyes.data(&path).await.as_deref(), Some("demo-app"));
     assert_eq!(eyes.owner(&path).await, Some(0));
@@ -66,7 +62,6 @@ async fn a_mapping_is_one_node_that_stays_and_is_followed() {
 async fn metadata_of_java_and_of_dubbo_go_is_found() {
     let (eyes, root) = (Eyes::on(&server()).await, corner("metadata"));
     let report = Program::new(&server(), &format!("group={root}")).report();
-    ready(&*report).await;
     for (path, revision) in [("metadata/app/r1", "r1"), ("app/r2", "r2")] {
         eyes.put(&format!("{root}/{path}"), revision).await;
         let found = report
@@ -160,16 +155,6 @@ async fn a_text_that_is_too_large_is_refused_before_the_server_hangs_up() {
     center.publish("k", "g", &fits).await.expect("fits");
     center.close().await;
     Eyes::on(&server()).await.delete_all(&root).await;
-}
-
-/// Waits until the report answers: it makes one attempt each time.
-async fn ready(report: &dyn MetadataReport) {
-    soon("an answer", async {
-        while report.mapping("none").await.is_err() {
-            tokio::time::sleep(crate::world::GLANCE).await;
-        }
-    })
-    .await;
 }
 
 async fn add(report: &dyn MetadataReport, interface: &str, application: &str) {

@@ -102,3 +102,69 @@ fn reason(error: &Error) -> String {
     };
     text.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::registry::RegistryErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_says_what_it_means_and_whether_to_ask_again() {
+        use RegistryErrorKind::{Refused, Unavailable};
+        for (error, why, kind, text) in [
+            (Error::NoNode, Why::Absent, Unavailable, "no such node"),
+            (Error::NodeExists, Why::Exists, Unavailable, "there already"),
+            (
+                Error::BadVersion,
+                Why::Changed,
+                Unavailable,
+                "somebody else",
+            ),
+            (
+                Error::NoAuth,
+                Why::Refused,
+                Refused,
+                "`username` and `password`",
+            ),
+            (
+                Error::AuthFailed,
+                Why::Refused,
+                Refused,
+                "`username` and `password`",
+            ),
+            (Error::NotEmpty, Why::Refused, Refused, "has children"),
+            (Error::Unimplemented, Why::Unknown, Refused, "ZooKeeper 3.5"),
+            (
+                Error::ConnectionLoss,
+                Why::Unavailable,
+                Unavailable,
+                "whether it was done is open",
+            ),
+            (
+                Error::NoHosts,
+                Why::Unavailable,
+                Unavailable,
+                "none of the servers",
+            ),
+            (
+                Error::SessionExpired,
+                Why::Unavailable,
+                Unavailable,
+                "expired",
+            ),
+            (Error::Throttled, Why::Unavailable, Unavailable, "throttled"),
+        ] {
+            let failure = Failure::of("read /a".to_owned(), "zookeeper://h:1", error.clone());
+            assert_eq!(failure.why, why, "{error:?}");
+            let told = failure.into_error();
+            assert_eq!(told.kind, kind, "{error:?}");
+            let message = told.to_string();
+            assert!(
+                message.starts_with("read /a at zookeeper://h:1: "),
+                "{message}"
+            );
+            assert!(message.contains(text), "{message}");
+        }
+    }
+}

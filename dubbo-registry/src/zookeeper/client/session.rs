@@ -1,13 +1,17 @@
 //! Keeping a session.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
     registry::RegistryError,
 };
+use futures_util::FutureExt as _;
 use parking_lot::Mutex;
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
 use zookeeper_client::{Acls, Error, SessionState};
 
 use super::{Failure, Options};
@@ -47,6 +51,8 @@ pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) address: String,
     pub(super) session: watch::Sender<Session>,
+    /// Tells that the crate has met what it cannot work with, and may be of no more use.
+    broken: Notify,
     pub(super) state: Mutex<State>,
 }
 
@@ -77,6 +83,7 @@ impl Shared {
             address: options.address(),
             options,
             session: watch::Sender::new(Session::Down(None)),
+            broken: Notify::new(),
             state: Mutex::default(),
         }
     }
@@ -106,12 +113,34 @@ impl Shared {
             let reason = "the connection has just ended".to_owned();
             return Err(Failure::unavailable(self.error(&operation(), reason)));
         };
-        let limit = self.options.timeout;
-        let Ok(answer) = timeout(limit, make(client, path.to_owned())).await else {
-            let reason = format!("no answer within {limit:?}; whether it was done is open");
-            return Err(Failure::unavailable(self.error(&operation(), reason)));
+        let asked = make(client, path.to_owned());
+        self.ask(operation(), self.options.timeout, asked).await
+    }
+
+    /// What comes of `asked`, which may not wait for ever, nor bring us down: where a server answers nonsense the crate
+    /// panics, or ends without a word.
+    async fn ask<T>(
+        &self,
+        operation: String,
+        limit: Duration,
+        asked: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Failure> {
+        let reason = match timeout(limit, AssertUnwindSafe(asked).catch_unwind()).await {
+            Ok(Ok(answer)) => {
+                return answer.map_err(|error| {
+                    if matches!(error, Error::UnexpectedError(_)) {
+                        self.broken.notify_one();
+                    }
+                    Failure::of(operation, &self.address, error)
+                });
+            }
+            Ok(Err(_)) => {
+                self.broken.notify_one();
+                "the answer cannot be understood".to_owned()
+            }
+            Err(_) => format!("no answer within {limit:?}; whether it was done is open"),
         };
-        answer.map_err(|error| Failure::of(operation(), &self.address, error))
+        Err(Failure::unavailable(self.error(&operation, reason)))
     }
 
     /// Begins a session.
@@ -125,12 +154,9 @@ impl Shared {
             connector = connector.with_auth("digest", login.as_bytes());
         }
         let limit = options.session + options.timeout;
-        match timeout(limit, connector.connect(&options.servers.join(","))).await {
-            Ok(connected) => connected.map_err(|error| {
-                Failure::of("connect".to_owned(), &self.address, error).into_error()
-            }),
-            Err(_) => Err(self.error("connect", format!("no answer within {limit:?}"))),
-        }
+        let servers = options.servers.join(",");
+        let asked = self.ask("connect".to_owned(), limit, connector.connect(&servers));
+        asked.await.map_err(Failure::into_error)
     }
 
     /// Follows a session until it is over; why it is.
@@ -149,6 +175,8 @@ impl Shared {
             "has a session"
         );
         self.begin(client);
+        // What was said of an earlier one.
+        let _ = self.broken.notified().now_or_never();
         loop {
             let over = |reason: &str| self.error("keep the session", reason.to_owned());
             state = match state {
@@ -158,7 +186,10 @@ impl Shared {
                         session,
                         connection: *connection,
                     });
-                    states.changed().await
+                    tokio::select! {
+                        state = states.changed() => state,
+                        () = self.broken.notified() => return over("an answer could not be understood"),
+                    }
                 }
                 SessionState::Disconnected => {
                     self.down(over("the connection is lost"));
