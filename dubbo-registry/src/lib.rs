@@ -20,6 +20,8 @@ pub mod memory;
 mod plain;
 mod reconcile;
 mod report;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod tree;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 

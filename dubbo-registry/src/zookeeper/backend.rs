@@ -17,10 +17,14 @@ use tokio::sync::watch;
 
 use super::{
     client::{ATTEMPTS, Connection, Depth, Failure, Life, Options, Owner, Why},
-    layout::{self, says_all},
+    layout::says_all,
 };
-use crate::backend::{
-    Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users,
+use crate::{
+    backend::{
+        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing,
+        Users,
+    },
+    tree,
 };
 
 /// The client of an ensemble.
@@ -88,7 +92,7 @@ impl Ensemble {
         let value: Arc<[u8]> = if says_all(&name) {
             Arc::default()
         } else {
-            let path = layout::join(&place.0, &name);
+            let path = tree::join(&place.0, &name);
             match self.connection.get(&path).await {
                 Ok(node) => node.data.into(),
                 Err(failure) if failure.why == Why::Absent => return Ok(None),
@@ -158,11 +162,11 @@ impl Backend for Ensemble {
             gone
         };
         let showing = entries.iter().map(|entry| async {
-            let path = layout::join(&place.0, &entry.id);
+            let path = tree::join(&place.0, &entry.id);
             self.show_entry(&path, &entry.value).await
         });
         let hiding = gone.iter().map(|id| async {
-            let path = layout::join(&place.0, id);
+            let path = tree::join(&place.0, id);
             self.hide_entry(&path).await
         });
         let (done, hidden) = join(join_all(showing), join_all(hiding)).await;
@@ -296,7 +300,7 @@ impl TextStore for Ensemble {
 }
 
 fn path_of(key: &TextKey) -> String {
-    layout::join(&key.group, &key.name)
+    tree::join(&key.group, &key.name)
 }
 
 /// Whether somebody else was faster, so that one has to look again.

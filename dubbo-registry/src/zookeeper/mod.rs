@@ -30,12 +30,12 @@ use dubbo_core::{
     registry::Registry,
 };
 
-use self::{
-    backend::Ensemble,
-    client::Options,
-    layout::{Instances, Interfaces, Texts},
+use self::{backend::Ensemble, client::Options, layout::Instances};
+use crate::{
+    clients::Clients,
+    reconcile::Reconciler,
+    tree::{Interfaces, Texts},
 };
-use crate::{clients::Clients, reconcile::Reconciler};
 
 dubbo_core::extension!(dyn Registry, "zookeeper", |cx| {
     let layout = Interfaces::of_url(cx.url);

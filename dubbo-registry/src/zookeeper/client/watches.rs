@@ -24,7 +24,8 @@ use zookeeper_client::{
 use super::{Connection, Failure, Why, session::Shared};
 use crate::{
     backend::{Guard, Hint},
-    zookeeper::layout::{join, says_all},
+    tree::join,
+    zookeeper::layout::says_all,
 };
 
 /// What of a node is watched.

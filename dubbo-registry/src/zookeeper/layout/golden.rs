@@ -5,11 +5,15 @@ use std::sync::Arc;
 use dubbo_core::url::Url;
 use serde_json::Value;
 
-use super::{Instances, Interfaces, Texts, join, says_all};
+use super::{Instances, says_all};
 use crate::{
     backend::{Entry, Place},
     layout::{InstanceLayout as _, InterfaceLayout as _, TextLayout as _},
     matching::Category,
+    tree::{
+        Interfaces, Texts, join,
+        recorded::{category, nodes, without_empty},
+    },
 };
 
 const GO: &str = include_str!("../../../../dubbo-test/golden/go/registry-zookeeper.json");
@@ -137,54 +141,4 @@ fn texts_that_live_peers_wrote_stand_where_we_look() {
         "{mappings} {definitions}"
     );
     assert!(apps.iter().all(|count| *count >= 2), "{apps:?}");
-}
-
-struct Node {
-    path: String,
-    text: String,
-}
-
-impl Node {
-    fn parent(&self) -> &str {
-        self.path.rsplit_once('/').expect("absolute").0
-    }
-
-    fn name(&self) -> &str {
-        self.path.rsplit_once('/').expect("absolute").1
-    }
-}
-
-fn nodes(recorded: &str) -> impl Iterator<Item = Node> {
-    let mut found = Vec::new();
-    collect(&serde_json::from_str(recorded).expect("JSON"), &mut found);
-    found.into_iter()
-}
-
-fn collect(value: &Value, found: &mut Vec<Node>) {
-    match value {
-        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
-        Value::Object(fields) => match fields.get("path").and_then(Value::as_str) {
-            Some(path) => {
-                let data = &fields.get("data").unwrap_or(&Value::Null);
-                // The Go recordings have what is JSON as such too.
-                let text = data["text"].as_str().or(data.as_str()).unwrap_or_default();
-                found.push(Node {
-                    path: path.to_owned(),
-                    text: text.to_owned(),
-                });
-            }
-            None => fields.values().for_each(|value| collect(value, found)),
-        },
-        _ => {}
-    }
-}
-
-fn category(node: &Node) -> Category {
-    let name = node.parent().rsplit_once('/').expect("absolute").1;
-    Category::of(&Url::new("x", "h").with_param("category", name)).expect(name)
-}
-
-fn without_empty(url: &Url) -> Url {
-    let empty = url.params().filter(|(_, value)| value.is_empty());
-    empty.fold(url.clone(), |left, (key, _)| left.without_param(key))
 }

@@ -13,10 +13,10 @@ use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{join, root};
 use crate::{
     backend::{Entry, Place},
     layout::InstanceLayout,
+    tree,
 };
 
 /// The nodes of instances.
@@ -32,8 +32,8 @@ impl Instances {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let started = since.map_or(0, |since| since.as_millis());
         Self {
-            root: root(url, "/services"),
-            address: format!("{}://{}", url.protocol(), url.address()),
+            root: tree::root(url, "/services"),
+            address: tree::address(url),
             started: started.try_into().unwrap_or(0),
         }
     }
@@ -47,13 +47,7 @@ impl Instances {
 
 impl InstanceLayout<Arc<[u8]>> for Instances {
     fn place(&self, application: &str) -> Result<Place, RegistryError> {
-        if application.is_empty() || application.contains('/') || [".", ".."].contains(&application)
-        {
-            let operation = format!("find the instances of `{application}`");
-            let reason = "the name of an application is the name of a node here, so it cannot be empty or a path";
-            return Err(RegistryError::new(operation, &self.address, reason).refused());
-        }
-        Ok(Place(join(&self.root, application).into()))
+        tree::application(&self.root, application, &self.address)
     }
 
     fn write(&self, instance: &ServiceInstance) -> Result<Entry<Arc<[u8]>>, RegistryError> {
@@ -108,26 +102,12 @@ fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str>
         port.filter(|port| *port > 0).ok_or("it has no `port`")?,
     );
     instance.enabled = document["enabled"].as_bool().unwrap_or(true);
-    if let Some(metadata) = document["payload"]["metadata"].as_object() {
-        let texts = metadata
-            .iter()
-            .filter_map(|(key, value)| Some((key.clone(), text(value)?)));
-        instance.metadata = texts.collect();
-    }
+    instance.metadata = tree::metadata(&document["payload"]["metadata"]);
     if let Some(tag) = document["tag"].as_str().filter(|tag| !tag.is_empty()) {
         let tag = || tag.to_owned();
         instance.metadata.entry(TAG.to_owned()).or_insert_with(tag);
     }
     Ok(instance)
-}
-
-/// Numbers and booleans count as what they look like.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
 }
 
 /// In Java's order.
