@@ -1,60 +1,11 @@
 //! Every example runs and prints what it is there to show.
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _},
-    process::{Child, ChildStdout, Command, Stdio},
-};
+mod programs;
 
-/// Runs a program to its end and gives what it printed.
-fn run(program: &str, args: &[&str]) -> String {
-    let output = Command::new(program).args(args).output().expect(program);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{program}: {}\n{text}{errors}",
-        output.status
-    );
-    text
-}
+use programs::{Serving, program};
 
-/// A program that serves until it is told to stop.
-struct Serving {
-    child: Child,
-    /// Kept open, so that the program can go on printing.
-    _output: BufReader<ChildStdout>,
-}
-
-impl Serving {
-    /// Starts it, and waits until it has printed a line with `sign` in it.
-    fn start(program: &str, sign: &str) -> Self {
-        let mut child = Command::new(program)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect(program);
-        let mut output = BufReader::new(child.stdout.take().expect("piped"));
-        let shown = output
-            .by_ref()
-            .lines()
-            .map_while(Result::ok)
-            .any(|line| line.contains(sign));
-        assert!(shown, "{program} ended without saying {sign:?}");
-        Self {
-            child,
-            _output: output,
-        }
-    }
-
-    /// Tells it to stop as an operator would, and expects a good end.
-    fn stop(mut self) {
-        let told = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status()
-            .expect("kill");
-        assert!(told.success());
-        let status = self.child.wait().expect("ends");
-        assert!(status.success(), "{status}");
-    }
+fn run(path: &str, args: &[&str]) -> String {
+    programs::run(program(path, args, &[]))
 }
 
 #[test]
@@ -65,7 +16,7 @@ fn quickstart_prints_its_greetings_and_serves_others_until_told_to_stop() {
 
     // The same port again, now to try what it says to try.
     let provider = Serving::start(
-        env!("CARGO_BIN_EXE_quickstart"),
+        program(env!("CARGO_BIN_EXE_quickstart"), &[], &[]),
         "Try, in another terminal:",
     );
     let text = run(env!("CARGO_BIN_EXE_direct"), &["tri://127.0.0.1:50051"]);
@@ -75,7 +26,10 @@ fn quickstart_prints_its_greetings_and_serves_others_until_told_to_stop() {
 
 #[test]
 fn a_consumer_in_another_process_finds_the_provider_at_its_address() {
-    let provider = Serving::start(env!("CARGO_BIN_EXE_greeter-provider"), "serving");
+    let provider = Serving::start(
+        program(env!("CARGO_BIN_EXE_greeter-provider"), &[], &[]),
+        "serving",
+    );
     let text = run(env!("CARGO_BIN_EXE_greeter-consumer"), &[]);
     assert_eq!(text, "Hello, Ada!\nHello, Grace!\nHello, Radia!\n");
     provider.stop();

@@ -1,0 +1,117 @@
+//! The examples that find each other by a registry, each part a process of its own.
+//!
+//! Those that need a server are ignored unless one is there: `DUBBO_TEST_ZOOKEEPER=host:port` and its like say where, and
+//! `cargo test -p examples --all-features --test registries -- --ignored` runs them.
+
+mod programs;
+
+use std::{fs, io};
+
+use programs::{Serving, ended, program, run};
+
+#[test]
+fn programs_of_one_machine_find_each_other_in_a_directory() {
+    let address = directory("registry-file");
+    let variables = [("DUBBO_REGISTRIES_LOCAL_ADDRESS", address.as_str())];
+    let path = env!("CARGO_BIN_EXE_registry-file");
+    fails_without_provider(path, &variables, "maps greet.Greeter to no application yet");
+    find_each_other(path, &variables);
+    fails_without_provider(path, &variables, "greeter-provider has none -> 0");
+}
+
+#[test]
+fn a_consumer_says_why_nobody_answers_and_goes_on_when_somebody_is_there() {
+    let address = directory("service-discovery");
+    let variables = [("DUBBO_REGISTRIES_LOCAL_ADDRESS", address.as_str())];
+    let part = |name| program(env!("CARGO_BIN_EXE_service-discovery"), &[name], &variables);
+    let provider = || Serving::start(part("provider"), "is there: tri://127.0.0.1:");
+    let answer = |of: &Serving| format!("answered by process {}", of.id());
+
+    let mut consumer = Serving::start(part("consumer"), "has no provider that can be called");
+    let why = consumer.wait("<- here");
+    assert!(
+        why.contains("maps com.example.Worker to no application yet"),
+        "{why}"
+    );
+
+    let (one, other) = (provider(), provider());
+    for provider in [&one, &other, &one] {
+        consumer.wait(&answer(provider));
+    }
+    let first = answer(&one);
+    one.stop();
+    consumer.wait(&answer(&other));
+    other.stop();
+    let seen = consumer.wait("has no provider that can be called");
+    let left = seen.lines().filter(|line| !line.starts_with("answered by"));
+    assert_eq!(
+        left.count(),
+        1,
+        "no call failed while one was there:\n{seen}"
+    );
+    let why = consumer.wait("<- here");
+    assert!(why.contains("instances: worker has none -> 0"), "{why}");
+
+    let again = provider();
+    let seen = consumer.wait(&answer(&again));
+    assert!(!seen.contains(&first), "{seen}");
+    again.stop();
+    consumer.stop();
+}
+
+#[cfg(feature = "zookeeper")]
+#[test]
+#[ignore = "needs a ZooKeeper at DUBBO_TEST_ZOOKEEPER"]
+fn programs_find_each_other_by_zookeeper() {
+    let address = server("ZOOKEEPER", "zookeeper");
+    let variables = [("DUBBO_REGISTRIES_ZK_ADDRESS", address.as_str())];
+    let path = env!("CARGO_BIN_EXE_registry-zookeeper");
+    find_each_other(path, &variables);
+    fails_without_provider(path, &variables, "greeter-provider has none -> 0");
+}
+
+/// A provider is found by a consumer, and goes.
+fn find_each_other(path: &str, variables: &[(&str, &str)]) {
+    let provider = Serving::start(
+        program(path, &["provider"], variables),
+        "registered: tri://",
+    );
+    let text = run(program(path, &["consumer"], variables));
+    for line in [
+        "Hello, Ada!\nHello, Grace!\nHello, Radia!\n",
+        "greet.Greeter can be called\n",
+        "mapping: greet.Greeter is provided by greeter-provider",
+        "instances: greeter-provider has 1 -> 1\n",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+    let text = provider.stop();
+    assert!(text.ends_with("gone from the registry\n"), "{text}");
+}
+
+/// A consumer does not start, and says why.
+fn fails_without_provider(path: &str, variables: &[(&str, &str)], why: &str) {
+    let (output, _, errors) = ended(&mut program(path, &["consumer"], variables));
+    assert!(!output.status.success(), "{errors}");
+    for text in ["no provider of greet.Greeter within", why] {
+        assert!(errors.contains(text), "{text:?} is not in:\n{errors}");
+    }
+}
+
+/// The address of an empty directory.
+fn directory(name: &str) -> String {
+    let path = format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"));
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => panic!("{path}: {error}"),
+        _ => format!("file://{path}"),
+    }
+}
+
+/// The address of the server that a variable names.
+#[cfg(feature = "zookeeper")]
+fn server(name: &str, scheme: &str) -> String {
+    let variable = format!("DUBBO_TEST_{name}");
+    let address = std::env::var(&variable);
+    let address = address.unwrap_or_else(|_| panic!("{variable}=host:port says where it is"));
+    format!("{scheme}://{address}")
+}
