@@ -33,21 +33,15 @@ pub(super) async fn in_flight_watched(target: &Target<'_>) -> Result<Value, Faul
     target.greeter().await?;
     let before = streams::next_status(&mut statuses).await?;
     let watching = async {
-        // A provider that does not know of a service's health gives no notice.
-        let during = if before == "SERVING" {
-            streams::next_status(&mut statuses).await?
-        } else {
-            sleep(Duration::from_millis(500)).await;
-            Value::Null
-        };
+        let during = streams::next_status(&mut statuses).await;
+        let during = during.unwrap_or_else(|fault| fault.to_json());
         // The notice may arrive before the provider has stopped to take calls.
         sleep(Duration::from_millis(300)).await;
         let late = calls::greet(target, "late").await;
-        Ok::<_, Fault>((during, late))
+        (during, late)
     };
     let sleeping = calls::sleep(target, PATIENT, 2000);
-    let (slept, watched) = tokio::join!(sleeping, watching);
-    let (during, late) = watched?;
+    let (slept, (during, late)) = tokio::join!(sleeping, watching);
     let mut got = json!({"before": before, "during": during, "slept": slept?});
     if let Err(fault) = late {
         got["late"] = fault.to_json();

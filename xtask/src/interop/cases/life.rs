@@ -55,8 +55,8 @@ fn shutdown() -> Vec<Case> {
             .peer(to(Go).over(Protocol::Tri), seen(Value::Null), GO_GOES_ON)
             .peer(
                 to(Java).over(Protocol::Tri),
-                holds(json!({"before": "SERVICE_UNKNOWN", "slept": 2000})),
-                "Dubbo Java knows the health of the server only, and takes new calls until it is gone",
+                holds(json!({"before": "SERVING", "during": {"code": 14}, "slept": 2000, "late": {"code": 14}})),
+                "Dubbo Java takes new calls until it is gone, and ends the watches of its health without a word",
             )
             .peer(
                 to(Go).over(Protocol::Dubbo),
