@@ -226,7 +226,7 @@ impl Default for Timing {
         Self {
             settle: Duration::ZERO,
             confirm_empty: Duration::from_secs(1),
-            poll: Duration::from_secs(60),
+            poll: Duration::from_mins(1),
             limit: Duration::from_secs(5),
         }
     }

@@ -25,9 +25,9 @@ impl<C: Backend> Clients<C> {
         {
             return Ok(Arc::clone(found));
         }
-        let made = Reconciler::new(Arc::new(make()?));
-        clients.insert(key, Arc::clone(&made));
-        Ok(made)
+        let new = Reconciler::new(Arc::new(make()?));
+        clients.insert(key, Arc::clone(&new));
+        Ok(new)
     }
 }
 

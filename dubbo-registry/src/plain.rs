@@ -36,10 +36,11 @@ impl Plain {
     /// The layout that the registry at `url` has.
     pub(crate) fn of(url: &Url) -> Self {
         let parts = ["namespace", "group"].map(|key| url.param(key).unwrap_or_default());
-        let named = parts.iter().filter(|part| !part.is_empty());
-        Self {
-            root: named.map(|part| format!("in/{}/", escape(part))).collect(),
+        let mut root = String::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            root = format!("{root}in/{}/", escape(part));
         }
+        Self { root }
     }
 
     fn all_of(&self, interface: &str) -> Vec<(Place, Category)> {

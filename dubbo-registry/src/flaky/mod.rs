@@ -183,7 +183,7 @@ impl Flaky {
 #[async_trait]
 impl Client for Flaky {
     fn address(&self) -> &str {
-        "flaky://server"
+        self.inner.address()
     }
 
     fn session(&self) -> watch::Receiver<Session> {

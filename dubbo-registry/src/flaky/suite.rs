@@ -23,7 +23,7 @@ fn subject<T: ?Sized + 'static>(handle: fn(Url, Arc<Flaky>, Plain) -> Arc<T>) ->
                 .lock()
                 .iter()
                 .filter_map(Weak::upgrade)
-                .for_each(|c| fault(&c))
+                .for_each(|c| fault(&c));
         }
     };
     let (drops, expires, restarts) = (each.clone(), each.clone(), each);
@@ -42,7 +42,7 @@ fn subject<T: ?Sized + 'static>(handle: fn(Url, Arc<Flaky>, Plain) -> Arc<T>) ->
             restarts(Flaky::lose);
             let restarts = restarts.clone();
             async move {
-                tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+                tokio::time::sleep(std::time::Duration::from_mins(1)).await;
                 restarts(Flaky::renew);
             }
         }),

@@ -97,7 +97,7 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Listing<B, L> {
 
     fn put_up(&mut self, place: Place, category: Category, named: bool) {
         let followed = self.reconciler.follow(&place);
-        let shelf = Shelf {
+        let new = Shelf {
             seen: followed.seen(),
             _followed: followed,
             stale: true,
@@ -105,7 +105,7 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Listing<B, L> {
             urls: None,
             error: None,
         };
-        self.shelves.insert((place, category), shelf);
+        self.shelves.insert((place, category), new);
     }
 
     /// Takes in what has changed.

@@ -16,7 +16,7 @@ use dubbo_core::{
 
 use self::merge::Listing;
 use crate::{
-    backend::{Backend, Place},
+    backend::{Backend, Entry, Place},
     errors, keys,
     layout::InterfaceLayout,
     matching::Category,
@@ -63,41 +63,36 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> InterfaceRegistry<B, L> {
     /// Whether `operation` on `url` makes sense at all.
     fn check(&self, operation: &str, url: &Url) -> Result<(), RegistryError> {
         self.handle.open(|| format!("{operation} {url:?}"))?;
-        let refuse = |reason: &str| {
-            let operation = format!("{operation} {url:?}");
-            Err(RegistryError::new(operation, self.handle.address(), reason).refused())
-        };
         if url.service_key().interface().is_empty() {
-            return refuse("it names no interface");
+            return Err(self.refuse(operation, url, "it names no interface"));
         }
         Ok(())
     }
 
     /// Where `url` stands and how, for `operation` on it.
-    fn write(
-        &self,
-        operation: &str,
-        url: &Url,
-    ) -> Result<Vec<(Place, crate::backend::Entry<B::Value>)>, RegistryError> {
+    fn write(&self, operation: &str, url: &Url) -> Result<Written<B::Value>, RegistryError> {
         self.check(operation, url)?;
-        let refuse = |reason: String| {
-            let operation = format!("{operation} {url:?}");
-            RegistryError::new(operation, self.handle.address(), reason).refused()
-        };
-        if let Some((key, _)) = url
-            .params()
-            .find(|(k, v)| k.contains(';') || v.contains(';'))
-        {
-            return Err(refuse(format!(
+        let ends_early = |(key, value): &(&str, &str)| key.contains(';') || value.contains(';');
+        if let Some((key, _)) = url.params().find(ends_early) {
+            let reason = format!(
                 "its parameter `{key}` has a `;` in it, at which other frameworks end a parameter; leave it out"
-            )));
+            );
+            return Err(self.refuse(operation, url, reason));
         }
-        let category = Category::of(url).map_err(|error| refuse(error.to_string()))?;
-        self.layout
-            .write(url, category)
-            .map_err(|error| errors::during(format!("{operation} {url:?}"), error))
+        let category = Category::of(url);
+        let category = category.map_err(|error| self.refuse(operation, url, error.to_string()))?;
+        let written = self.layout.write(url, category);
+        written.map_err(|error| errors::during(format!("{operation} {url:?}"), error))
+    }
+
+    fn refuse(&self, operation: &str, url: &Url, reason: impl Into<String>) -> RegistryError {
+        let operation = format!("{operation} {url:?}");
+        RegistryError::new(operation, self.handle.address(), reason).refused()
     }
 }
+
+/// Where something stands and how, in each of its spellings.
+type Written<V> = Vec<(Place, Entry<V>)>;
 
 #[async_trait]
 impl<B: Backend, L: InterfaceLayout<B::Value>> Registry for InterfaceRegistry<B, L> {

@@ -163,8 +163,8 @@ mod tests {
     fn a_url_in_two_places_is_one() {
         let consumer: Url = "consumer://c/a.B".parse().expect("valid");
         let url: Url = "tri://h:1/a.B".parse().expect("valid");
-        let standing = [(Category::Providers, &url), (Category::Providers, &url)];
+        let standing = [&url, &url].map(|url| (Category::Providers, url));
         let found = snapshot(&consumer, standing, Step::new("registry", ""));
-        assert_eq!(*found.providers, [url.clone()]);
+        assert_eq!(*found.providers, [url]);
     }
 }

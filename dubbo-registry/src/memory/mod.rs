@@ -84,12 +84,9 @@ impl MemoryRegistry {
 
     pub(crate) fn on(url: Url, store: Arc<Store>) -> Self {
         let client = Arc::new(MemoryClient::new(&url, Arc::clone(&store)));
+        let layout = Plain::of(&url);
         Self {
-            registry: InterfaceRegistry::plain(
-                url.clone(),
-                Reconciler::new(client),
-                Plain::of(&url),
-            ),
+            registry: InterfaceRegistry::plain(url, Reconciler::new(client), layout),
             store,
         }
     }

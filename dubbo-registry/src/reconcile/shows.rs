@@ -23,6 +23,8 @@ pub(super) struct Shows<V> {
 /// Tells when a wish is fulfilled, or why it never will be. It closes when the wish was given up.
 pub(crate) type Fulfilled = oneshot::Receiver<Result<(), Arc<RegistryError>>>;
 
+type Waiter = oneshot::Sender<Result<(), Arc<RegistryError>>>;
+
 /// Tells when what was taken back is gone.
 pub(crate) type Gone = oneshot::Receiver<()>;
 
@@ -39,8 +41,8 @@ struct Shown<V> {
     wishes: BTreeMap<Arc<str>, Wish<V>>,
     /// Grows with each change of the wishes.
     version: watch::Sender<u64>,
-    /// The version that was last shown as a whole.
-    shown: u64,
+    /// The version that was last fulfilled as a whole.
+    fulfilled: u64,
     /// Whether anything was ever tried: if not, nothing can be there.
     tried: bool,
     /// The last session in which it was tried.
@@ -56,7 +58,7 @@ struct Wish<V> {
     accepted: Option<V>,
     owners: BTreeSet<u64>,
     /// Who waits, with the version from which on they do.
-    waiters: Vec<(u64, oneshot::Sender<Result<(), Arc<RegistryError>>>)>,
+    waiters: Vec<(u64, Waiter)>,
 }
 
 impl<V: Clone + PartialEq> Shows<V> {
@@ -86,7 +88,7 @@ impl<V: Clone + PartialEq> Shows<V> {
         } else {
             now(&shown.version)
         };
-        if shown.shown == version {
+        if shown.fulfilled == version {
             // Nobody is listening if this fails, and that is all right.
             let _ = sender.send(Ok(()));
         } else {
@@ -189,7 +191,7 @@ impl<V: Clone + PartialEq> Shows<V> {
     /// The server shows exactly what was wished for in `version`.
     pub(super) fn shown(&self, place: &Place, version: u64) {
         if let Some(shown) = self.places.lock().get_mut(place) {
-            shown.shown = version;
+            shown.fulfilled = version;
         }
         self.hidden(place, version);
     }
@@ -212,7 +214,7 @@ impl<V: Clone + PartialEq> Shows<V> {
     /// The server may have forgotten what it showed.
     pub(super) fn forgotten(&self, place: &Place) {
         if let Some(shown) = self.places.lock().get_mut(place) {
-            shown.shown = NEVER;
+            shown.fulfilled = NEVER;
         }
     }
 
@@ -295,10 +297,7 @@ impl<V> Wish<V> {
     }
 
     /// Those who wait for what was wished for in `version`.
-    fn served(
-        &mut self,
-        version: u64,
-    ) -> impl Iterator<Item = oneshot::Sender<Result<(), Arc<RegistryError>>>> {
+    fn served(&mut self, version: u64) -> impl Iterator<Item = Waiter> {
         let waiters = mem::take(&mut self.waiters);
         let (served, later) = waiters.into_iter().partition(|(from, _)| *from <= version);
         self.waiters = later;
@@ -320,7 +319,7 @@ impl<V> Default for Shown<V> {
         Self {
             wishes: BTreeMap::new(),
             version: watch::Sender::new(NEVER),
-            shown: NEVER,
+            fulfilled: NEVER,
             tried: false,
             session: None,
             hidings: Vec::new(),

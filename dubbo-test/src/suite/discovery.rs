@@ -150,7 +150,7 @@ pub async fn an_instance_that_moved_is_there_before_the_old_one_goes(subject: Di
         }
     };
     tokio::select! {
-        moved = moves => moved.expect("moves"),
+        outcome = moves => outcome.expect("moves"),
         () = looks => unreachable!("looks for ever"),
     }
     sees(&subject, &mut watch, &[&new]).await;

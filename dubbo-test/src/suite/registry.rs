@@ -467,12 +467,11 @@ async fn sees_within(
         }
     };
     let waited = tokio::time::timeout(patience, seen).await;
-    if waited.is_err() {
-        panic!(
-            "waited {patience:?} in vain for {want:?}; there is {:?}",
-            subscription.current().state
-        );
-    }
+    assert!(
+        waited.is_ok(),
+        "waited {patience:?} in vain for {want:?}; there is {:?}",
+        subscription.current().state
+    );
 }
 
 fn set(urls: &[Url]) -> BTreeSet<String> {

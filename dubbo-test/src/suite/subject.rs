@@ -4,7 +4,7 @@ use std::{fmt, pin::Pin, process, sync::Arc, time::Duration};
 
 /// Makes handles on one and the same server.
 pub struct Subject<T: ?Sized> {
-    handle: Box<dyn Fn(&str) -> Arc<T> + Send + Sync>,
+    handle: Box<Handle<T>>,
     pub(super) hooks: Hooks,
 }
 
@@ -30,6 +30,8 @@ pub struct Hook(Result<Box<Action>, String>);
 
 /// Something that can be seen of a server, or the reason why it cannot.
 pub struct Look(Result<Box<dyn Fn() -> usize + Send + Sync>, String>);
+
+type Handle<T> = dyn Fn(&str) -> Arc<T> + Send + Sync;
 
 type Action = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 

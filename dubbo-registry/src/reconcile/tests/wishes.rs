@@ -45,11 +45,8 @@ async fn a_wish_outlives_whoever_waited_for_it() {
 /// T16: what was taken back while nobody could hear it does not come back.
 #[tokio::test(start_paused = true)]
 async fn what_is_taken_back_during_an_outage_stays_away() {
-    let ways: [(&str, fn(&Flaky)); 2] = [
-        ("the session goes on", Flaky::reconnect),
-        ("the session is over", Flaky::renew),
-    ];
-    for (name, back) in ways {
+    let [goes_on, is_over]: [fn(&Flaky); 2] = [Flaky::reconnect, Flaky::renew];
+    for (name, back) in [("it goes on", goes_on), ("it is over", is_over)] {
         let rig = Rig::new();
         for host in ["a", "b"] {
             let wish = rig.handle.show(&place("p"), entry(host));
@@ -60,7 +57,7 @@ async fn what_is_taken_back_during_an_outage_stays_away() {
             .handle
             .hide(&place("p"), &entry("a").id)
             .expect("was shown");
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         back(&rig.client);
         gone.await.expect(name);
         assert_eq!(rig.visible("p"), ["b"], "{name}");
@@ -125,7 +122,7 @@ async fn a_place_that_hangs_holds_up_lists_in_a_new_session_for_one_request_only
         .await
         .expect("noticed");
     rig.client.renew();
-    let (_, took) = takes(async {
+    let ((), took) = takes(async {
         let news = seen.wait_for(|seen| seen.error.is_none()).await;
         drop(news.expect("read again"));
     })
@@ -145,7 +142,7 @@ async fn a_request_that_hangs_holds_up_its_own_place_and_is_made_again() {
     let (outcome, took) = takes(works).await;
     outcome.expect("answered").expect("shown");
     assert_eq!(took, Duration::ZERO);
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     rig.client.behave(|_| Fate::Work);
     let (outcome, took) = takes(hangs).await;
     outcome.expect("answered").expect("shown");
@@ -157,7 +154,7 @@ async fn failures_are_tried_again_for_ever_and_ever_more_seldom() {
     let rig = Rig::new();
     rig.client.behave(|_| Fate::Fail);
     let wish = rig.handle.show(&place("p"), entry("a"));
-    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     let asked = rig.client.asked().len();
     // 3,600 s in pauses of 30 s, half of it more or less, and the first ones shorter.
     assert!((80..240).contains(&asked), "{asked} attempts in an hour");
@@ -255,7 +252,7 @@ async fn what_was_taken_once_is_wished_for_even_when_it_is_refused_later() {
     rig.client.lose();
     rig.client.renew();
     rig.shows("p", &["b"]).await;
-    tokio::time::sleep(Duration::from_secs(600)).await;
+    tokio::time::sleep(Duration::from_mins(10)).await;
     assert_eq!(rig.visible("p"), ["b"]);
     rig.client.behave(|_| Fate::Work);
     tokio::time::sleep(LONGEST_PAUSE).await;
