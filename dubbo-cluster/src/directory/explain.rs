@@ -103,6 +103,12 @@ impl View {
         if self.closed {
             return "the reference is closed".to_owned();
         }
+        if let (None, Some(Failing { error, since })) = (self.listed, &self.failing) {
+            return format!(
+                "{registry} gives no list, for {}: {error}",
+                ago(now, *since)
+            );
+        }
         let mut why = match (self.listed, &self.last) {
             (None, _) => format!("{registry} has not answered yet"),
             (Some(0), last) => {
@@ -235,7 +241,7 @@ mod tests {
                     failing: Some(failing.clone()),
                     ..unanswered.clone()
                 },
-                "registry R has not answered yet; it has been failing for 10.3s: subscribe at nacos://r:8848: refused",
+                "registry R gives no list, for 10.3s: subscribe at nacos://r:8848: refused",
             ),
             (
                 empty.clone(),

@@ -14,15 +14,15 @@ use super::rig::{greet, load, load_in, named};
 
 /// A registry that several instances share, as `shared://NAME`.
 #[derive(Clone)]
-struct Shared(MemoryRegistry);
+pub(crate) struct Shared(pub(crate) MemoryRegistry);
 
 impl Shared {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(MemoryRegistry::new(Url::new("shared", "here")))
     }
 
     /// Builds on `builder` with this registry as the plugin `shared`.
-    fn on(&self, builder: InstanceBuilder) -> InstanceBuilder {
+    pub(crate) fn on(&self, builder: InstanceBuilder) -> InstanceBuilder {
         let (one, two, three) = (self.0.clone(), self.0.clone(), self.0.clone());
         builder
             .extension::<dyn Registry>("shared", move |_| Ok(Arc::new(one.clone())))
@@ -30,16 +30,19 @@ impl Shared {
             .extension::<dyn MetadataReport>("shared", move |_| Ok(three.report()))
     }
 
-    fn load(&self, sections: &str) -> InstanceBuilder {
+    pub(crate) fn load(&self, sections: &str) -> InstanceBuilder {
         self.load_in(sections, &[])
     }
 
-    fn load_in(&self, sections: &str, variables: &[(&str, &str)]) -> InstanceBuilder {
+    pub(crate) fn load_in(&self, sections: &str, variables: &[(&str, &str)]) -> InstanceBuilder {
         let yaml = format!("dubbo: {{{sections}}}");
         self.on(load_in(&yaml, variables))
     }
 
-    async fn instances(&self, application: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    pub(crate) async fn instances(
+        &self,
+        application: &str,
+    ) -> Vec<(String, BTreeMap<String, String>)> {
         let found = self.0.discovery().snapshot(application).await;
         let found = found.expect("it is there");
         found
@@ -58,7 +61,7 @@ impl Shared {
             .collect()
     }
 
-    async fn mapping(&self, interface: &str) -> String {
+    pub(crate) async fn mapping(&self, interface: &str) -> String {
         let (mapping, _) = self
             .0
             .report()
@@ -69,10 +72,10 @@ impl Shared {
     }
 }
 
-const TRIPLE: &str = "protocols: {tri: {ip: 127.0.0.1, port: 0}}";
+pub(crate) const TRIPLE: &str = "protocols: {tri: {ip: 127.0.0.1, port: 0}}";
 
 /// A started provider of the application `app`.
-async fn provider(shared: &Shared, sections: &str) -> Instance {
+pub(crate) async fn provider(shared: &Shared, sections: &str) -> Instance {
     let instance = shared
         .load(&format!("application: {{name: app}}, {sections}"))
         .provide(named("found"))
@@ -129,7 +132,7 @@ async fn a_consumer_of_both_ways_finds_providers_of_either() {
     }
 }
 
-const REGISTRY: &str = "registries: {r: {address: 'shared://here'}}";
+pub(crate) const REGISTRY: &str = "registries: {r: {address: 'shared://here'}}";
 
 #[tokio::test]
 async fn the_instance_says_where_and_what_it_is() {

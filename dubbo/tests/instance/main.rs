@@ -13,6 +13,7 @@ mod keep_alive;
 mod layers;
 mod lifecycle;
 mod limits;
+mod metadata_keys;
 mod ports;
 mod probe;
 mod published;

@@ -1,7 +1,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::Section;
-use dubbo_metadata::revision::Algorithm;
+use dubbo_metadata::{instance::PortMode, revision::Algorithm};
 
 use super::{RegistryConfig, Secret, settings};
 
@@ -11,11 +11,12 @@ settings! {
         /// `revision-algorithm`, by default `r1`: what revisions are computed by. `java` and `go332` give those of Dubbo Java
         /// and dubbo-go, for tools that compute them again.
         revision_algorithm: Option<Algorithm>,
+        /// `port-mode`, by default `auto`: whether ports stand in the metadata. `auto`: only where a protocol listens on
+        /// several; `explicit`: always.
+        port_mode: Option<PortMode>,
         /// `export-in-remote`, by default true: whether the application serves its metadata although it is in the report,
         /// so that consumers can ask for what the report does not give.
         export_in_remote: Option<bool>,
-        /// `publish-delay`, by default 1 s: how long nothing more has to be exported before a change is published.
-        publish_delay: Option<Duration>,
         /// `publish-timeout`, by default 30 s: how long publishing into the report is tried before the application is
         /// registered as one that serves its metadata itself.
         publish_timeout: Option<Duration>,
@@ -37,8 +38,8 @@ impl MetadataConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
         Self {
             revision_algorithm: s.choice("revision-algorithm", &ALGORITHMS),
+            port_mode: s.choice("port-mode", &PORT_MODES),
             export_in_remote: s.bool("export-in-remote"),
-            publish_delay: s.duration("publish-delay"),
             publish_timeout: s.duration("publish-timeout"),
             fetch_timeout: s.duration("fetch-timeout"),
             fetch_concurrency: s.integer("fetch-concurrency", 1..=1_000),
@@ -114,3 +115,6 @@ const ALGORITHMS: [(&str, Algorithm); 3] = [
     ("java", Algorithm::Java),
     ("r1", Algorithm::R1),
 ];
+
+const PORT_MODES: [(&str, PortMode); 2] =
+    [("auto", PortMode::Auto), ("explicit", PortMode::Explicit)];

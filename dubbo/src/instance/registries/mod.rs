@@ -374,8 +374,8 @@ impl Make<'_> {
         provider.tag.clone_from(&own.tag);
         provider.environment.clone_from(&own.environment);
         provider.algorithm = metadata.revision_algorithm.unwrap_or_default();
+        provider.port_mode = metadata.port_mode.unwrap_or_default();
         let timings = &mut provider.timings;
-        timings.quiet = metadata.publish_delay.unwrap_or(timings.quiet);
         timings.publish = metadata.publish_timeout.unwrap_or(timings.publish);
         let mut publish = Duration::ZERO;
         if own.metadata_type == Some(MetadataType::Remote) {
