@@ -131,16 +131,18 @@ impl States {
 
 #[cfg(test)]
 mod tests {
+    use dubbo_core::url::Url;
+
     use super::*;
 
-    fn listing(providers: &[&str], evidence: &str) -> State {
+    fn listing(providers: &[&str], evidence: &str) -> RegistrySnapshot {
         let urls: Vec<_> = providers
             .iter()
             .map(|text| text.parse().expect("a URL"))
             .collect();
         let mut snapshot = RegistrySnapshot::of_providers(urls);
         snapshot.steps = [Step::leaving("instances", evidence, providers.len())].into();
-        Ok(snapshot)
+        snapshot
     }
 
     fn failing() -> State {
@@ -155,7 +157,7 @@ mod tests {
     fn text(state: &State) -> String {
         match state {
             Ok(snapshot) => {
-                let providers = snapshot.providers.iter().map(|url| url.address());
+                let providers = snapshot.providers.iter().map(Url::address);
                 let steps = snapshot.steps.iter().map(|step| step.evidence.clone());
                 let parts: Vec<_> = providers.chain(steps).collect();
                 parts.join(" ")
@@ -167,8 +169,8 @@ mod tests {
     #[test]
     fn whoever_has_providers_is_believed_and_an_error_is_no_empty_list() {
         let some =
-            |host: &str, evidence: &str| listing(&[&format!("tri://{host}:1/a.B")], evidence);
-        let none = |evidence: &str| listing(&[], evidence);
+            |host: &str, evidence: &str| Ok(listing(&[&format!("tri://{host}:1/a.B")], evidence));
+        let none = |evidence: &str| Ok(listing(&[], evidence));
         for (application, interface, want) in [
             (some("a", "x"), some("i", "y"), "a:1 x y"),
             (none("x"), some("i", "y"), "i:1 x y"),
@@ -184,11 +186,11 @@ mod tests {
 
     #[tokio::test]
     async fn both_sources_are_followed_until_the_subscription_is_dropped() {
-        let (applications, first) = source(listing(&[], "x"));
-        let (interfaces, second) = source(listing(&["tri://i:1/a.B"], "y"));
+        let (applications, first) = source(Ok(listing(&[], "x")));
+        let (interfaces, second) = source(Ok(listing(&["tri://i:1/a.B"], "y")));
         let mut both = application_first(first, second);
         assert_eq!(text(&both.current().state), "i:1 x y");
-        applications.send_replace(Update::new(2, listing(&["tri://a:1/a.B"], "z")));
+        applications.send_replace(Update::new(2, Ok(listing(&["tri://a:1/a.B"], "z"))));
         let update = both.changed().await.expect("followed");
         assert_eq!(text(&update.state), "a:1 z y");
         interfaces.send_replace(Update::new(2, failing()));
@@ -200,7 +202,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_that_is_late_is_an_error_until_it_comes() {
-        let (sender, source) = source(listing(&["tri://p:1/a.B"], "here"));
+        let (sender, source) = source(Ok(listing(&["tri://p:1/a.B"], "here")));
         let slow = async {
             tokio::time::sleep(Duration::from_secs(9)).await;
             Ok(source)
