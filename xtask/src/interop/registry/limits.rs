@@ -34,11 +34,26 @@ const ANY: Limit = Limit {
     scenario: |_| true,
     reason: "",
 };
-const LIMITS: &[Limit] = &[Limit {
-    registry: Some(Registry::Etcd),
-    consumer: Some(Party::Go),
-    scenario: |scenario| scenario.level() == Level::Interface,
-    reason: "dubbo-go's consumer follows one interface of those that it refers to in etcd, and does not hear of a \
-             provider that comes back",
-    ..ANY
-}];
+const LIMITS: &[Limit] = &[
+    Limit {
+        registry: Some(Registry::Etcd),
+        consumer: Some(Party::Go),
+        scenario: |scenario| scenario.level() != Level::Application,
+        reason: "dubbo-go's consumer does not hear from etcd of a provider by interface that leaves or comes back",
+        ..ANY
+    },
+    Limit {
+        registry: Some(Registry::Etcd),
+        provider: Some(Party::Go),
+        scenario: Scenario::is_outage,
+        reason: "dubbo-go's provider does not register again in etcd when its lease was lost",
+        ..ANY
+    },
+    Limit {
+        registry: Some(Registry::Nacos),
+        provider: Some(Party::Go),
+        scenario: Scenario::is_outage,
+        reason: "dubbo-go's provider does not register again in Nacos, or late, when the server was lost",
+        ..ANY
+    },
+];

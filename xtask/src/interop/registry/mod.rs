@@ -35,7 +35,7 @@ use super::{
 /// Runs the cells or the suite that the arguments ask for. Whether all is as it has to be.
 pub(super) fn run(args: &[String]) -> Result<bool, Failure> {
     match Options::parse(args)? {
-        Options::Suite(registries) => suite::run(&registries).map(|()| true),
+        Options::Suite(registries) => suite::run(&registries),
         Options::Matrix {
             cells,
             others,

@@ -70,6 +70,16 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// What a shell runs to crash it and bring it back.
+    pub(super) fn restart_command(&self) -> String {
+        let script = script(self.registry).display().to_string();
+        let data = self.data.display();
+        format!(
+            "'{script}' crash '{data}' && '{script}' start {} '{data}'",
+            self.port
+        )
+    }
+
     /// Ends it as a power cut would.
     pub(super) fn crash(&self) -> Result<(), Failure> {
         run(script_with(self.registry, "crash").arg(&self.data))
