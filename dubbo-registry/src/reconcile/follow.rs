@@ -106,9 +106,14 @@ impl<S: Source> Follower<S> {
                 self.since = Instant::now();
                 self.empty_since = None;
             }
-            match self.look(up).await {
-                Ok(wait) => {
+            let sessions = self.sessions.clone();
+            let Some(looked) = request::while_up(&sessions, up, self.look(up)).await else {
+                continue;
+            };
+            match looked {
+                Ok(state) => {
                     self.backoff.reset();
+                    let wait = self.take(state);
                     self.rest(wait).await;
                 }
                 Err(error) => {
@@ -121,8 +126,8 @@ impl<S: Source> Follower<S> {
         }
     }
 
-    /// Reads once, and arms the watch before if it has to be; how long what was seen is good for.
-    async fn look(&mut self, up: Up) -> Result<Duration, RegistryError> {
+    /// Reads once, and arms the watch before if it has to be.
+    async fn look(&mut self, up: Up) -> Result<S::State, RegistryError> {
         if self.guard.as_ref().map(|(session, _)| *session) != Some(up.session) {
             self.guard = None;
             // Late hints of the session before lead nowhere.
@@ -134,15 +139,11 @@ impl<S: Source> Follower<S> {
             self.guard = Some((up.session, guard));
         }
         let what = || format!("read {}", self.source.name());
-        let state = request::within(self.source.client(), what, self.source.read()).await?;
-        if Up::now(&self.sessions) != Some(up) {
-            // It may be of a session in which not everybody has come back: to be read again.
-            return Ok(Duration::ZERO);
-        }
-        Ok(self.take(state))
+        request::within(self.source.client(), what, self.source.read()).await
     }
 
-    /// Shows what was read, unless it is empty and there may be another reason than that nobody is left.
+    /// Shows what was read, unless it is empty and there may be another reason than that nobody is left; how long to wait
+    /// until the next look.
     fn take(&mut self, state: S::State) -> Duration {
         let had = |seen: &Seen<S::State>| seen.last.as_ref().is_some_and(|l| !S::is_empty(l));
         if S::is_empty(&state) && had(&self.seen.borrow()) {

@@ -58,8 +58,12 @@ impl<B: Backend> Keeper<B> {
             // What changes from here on is not in the plan.
             self.versions.borrow_and_update();
             let plan = self.core.shows.plan(&self.place);
-            let result = self.fulfil(&plan).await;
+            let sessions = self.sessions.clone();
+            let done = request::while_up(&sessions, up, self.fulfil(&plan)).await;
             self.core.shows.tried(&self.place, up.session);
+            let Some(result) = done else {
+                continue;
+            };
             match result {
                 Ok(()) => {
                     self.backoff.reset();

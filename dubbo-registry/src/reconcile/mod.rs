@@ -167,7 +167,7 @@ impl<B: Backend> Handle<B> {
     /// One more that shares the client.
     pub(crate) fn new(reconciler: Arc<Reconciler<B>>) -> Self {
         reconciler.backend().users().join();
-        reconciler.handles.fetch_add(1, Ordering::Relaxed);
+        reconciler.handles.fetch_add(1, Ordering::AcqRel);
         Self {
             id: reconciler.last_handle.fetch_add(1, Ordering::Relaxed),
             reconciler,
@@ -238,30 +238,30 @@ impl<B: Backend> Handle<B> {
                 );
             }
         }
-        if self.reconciler.handles.load(Ordering::Relaxed) == 1 {
-            self.reconciler.tasks.end().await;
+        if self.leave() {
+            self.reconciler.tasks.cut().await;
             self.reconciler.core.shows.clear();
         }
-        if self.leave() {
+        if backend.users().leave() {
             end(&**backend).await;
         }
     }
 
-    /// Whether the client has to be closed now.
+    /// Whether it was the last handle that left; never twice.
     fn leave(&self) -> bool {
-        if self.left.swap(true, Ordering::AcqRel) {
-            return false;
-        }
-        self.reconciler.handles.fetch_sub(1, Ordering::Relaxed);
-        self.reconciler.backend().users().leave()
+        !self.left.swap(true, Ordering::AcqRel)
+            && self.reconciler.handles.fetch_sub(1, Ordering::AcqRel) == 1
     }
 }
 
 impl<B: Backend> Drop for Handle<B> {
     /// A plugin that nobody closed: its wishes go as far as the others that share the client live on to see to it.
     fn drop(&mut self) {
-        self.reconciler.core.shows.take_all_back(self.id);
-        self.leave();
+        if !self.left.load(Ordering::Acquire) {
+            self.reconciler.core.shows.take_all_back(self.id);
+            self.leave();
+            self.reconciler.backend().users().leave();
+        }
     }
 }
 

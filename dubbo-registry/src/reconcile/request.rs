@@ -22,6 +22,22 @@ pub(crate) async fn within<C: Client + ?Sized, T>(
     })
 }
 
+/// Does `work` as long as the session is as `up` says; `None` once it is not. What was asked over a connection that is
+/// gone needs no answer, and what has to be done again is done at once. Work that was cut off may have been done.
+pub(crate) async fn while_up<T>(
+    sessions: &watch::Receiver<Session>,
+    up: Up,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut changes = sessions.clone();
+    let other = changes.wait_for(|session| Up::of(session) != Some(up));
+    tokio::select! {
+        // An answer that came at the same time may be of a session in which not everybody has come back.
+        done = work => Some(done).filter(|_| Up::now(sessions) == Some(up)),
+        _ = other => None,
+    }
+}
+
 /// A session and a connection of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Up {
@@ -30,9 +46,9 @@ pub(crate) struct Up {
 }
 
 impl Up {
-    /// What `sessions` says now.
-    pub(crate) fn now(sessions: &watch::Receiver<Session>) -> Option<Self> {
-        match *sessions.borrow() {
+    /// What `session` says.
+    fn of(session: &Session) -> Option<Self> {
+        match *session {
             Session::Up {
                 session,
                 connection,
@@ -43,6 +59,11 @@ impl Up {
             Session::Down(_) => None,
         }
     }
+
+    /// What `sessions` says now.
+    pub(crate) fn now(sessions: &watch::Receiver<Session>) -> Option<Self> {
+        Self::of(&sessions.borrow())
+    }
 }
 
 /// Waits until the session is up, and tells `down` of each failure until then; `None` once the client is gone.
@@ -52,7 +73,7 @@ pub(crate) async fn up(
 ) -> Option<Up> {
     loop {
         let state = sessions.borrow_and_update().clone();
-        if let Some(up) = Up::now(sessions) {
+        if let Some(up) = Up::of(&state) {
             return Some(up);
         }
         down(&state);

@@ -166,6 +166,29 @@ async fn an_answer_of_a_session_that_is_over_is_not_believed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_hangs_is_given_up_with_its_connection() {
+    let rig = Rig::new();
+    rig.client.behave(|_| Fate::Hang);
+    let followed = rig.reconciler.follow(&place("p"));
+    let mut seen = followed.seen();
+    let wish = rig.handle.show(&place("p"), entry("a"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    rig.client.lose();
+    let (error, took) = takes(async {
+        let lost = seen.wait_for(|seen| seen.error.is_some()).await;
+        known(&lost.expect("told"))
+    })
+    .await;
+    assert_eq!(error, Err("connect at flaky://server: lost".to_owned()));
+    rig.client.behave(|_| Fate::Work);
+    rig.client.reconnect();
+    let (outcome, again) = takes(wish).await;
+    outcome.expect("answered").expect("shown");
+    sees!(seen, ["a"]);
+    assert_eq!((took, again), (Duration::ZERO, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_empty_list_is_believed_when_it_lasts() {
     let s = Duration::from_secs;
     // How long after a connection lists are doubted, how long an empty one must last, how long nobody is there, and when

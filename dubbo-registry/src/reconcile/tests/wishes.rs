@@ -338,6 +338,25 @@ async fn closing_waits_no_longer_than_a_server_may_take() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn handles_that_close_at_the_same_time_leave_nothing_behind() {
+    let rig = Rig::new();
+    let other = Handle::new(Arc::clone(&rig.reconciler));
+    for (handle, host) in [(&rig.handle, "a"), (&other, "b")] {
+        let wish = handle.show(&place(host), entry(host));
+        wish.await.expect("answered").expect("shown");
+    }
+    rig.client.behave(|_| Fate::Hang);
+    tokio::join!(rig.handle.close(), other.close(), rig.handle.close());
+    rig.idles().await;
+    let asked = rig.client.asked();
+    assert_eq!(
+        asked.iter().filter(|a| *a == "close").count(),
+        1,
+        "{asked:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handle_that_nobody_closed_takes_its_wishes_with_it() {
     let store: Arc<Store> = Arc::default();
     let rig = Rig::on(&store, TIMING);
