@@ -289,34 +289,6 @@ async fn closing_takes_nodes_away_at_once() {
     eyes.delete_all(&root).await;
 }
 
-#[tokio::test]
-#[ignore = "needs ZooKeeper's files"]
-async fn what_is_no_longer_followed_leaves_no_watch_behind() {
-    let server = OwnServer::start("watches").await;
-    let program = Program::new(&server.address(), "");
-    let (registry, discovery, center) = (program.registry(), program.discovery(), program.center());
-    let first = registry.subscribe(&consumer("x.A")).await.expect("follows");
-    let before = server.watches();
-    for _ in 0..3 {
-        let one = registry.subscribe(&consumer("x.Y")).await.expect("follows");
-        let all = registry.subscribe(&consumer("*")).await.expect("follows");
-        let instances = discovery.watch("app").await.expect("follows");
-        let text = center.watch("key", "dubbo").await.expect("follows");
-        assert!(server.watches() >= before + 4);
-        drop((one, all, instances, text));
-        soon("the end of the watches", async {
-            while server.watches() != before {
-                tokio::time::sleep(GLANCE).await;
-            }
-        })
-        .await;
-    }
-    drop(first);
-    for close in [registry.close(), discovery.close(), center.close()] {
-        close.await;
-    }
-}
-
 async fn shows(
     subscription: &mut Subscription<Arc<[ServiceInstance]>>,
     instance: &ServiceInstance,

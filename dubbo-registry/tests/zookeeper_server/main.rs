@@ -7,6 +7,5 @@
 mod faults;
 mod nodes;
 mod proxy;
-mod suite;
 mod texts;
 mod world;

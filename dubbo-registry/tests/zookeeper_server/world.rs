@@ -1,8 +1,6 @@
 //! A server, a corner of it for each test, and eyes that see its nodes.
 
 use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
     path::PathBuf,
     process::Command,
     sync::{
@@ -266,19 +264,6 @@ impl OwnServer {
         self.script(&["stop", &self.data()]).await;
         std::fs::remove_dir_all(&self.data).expect("is there");
         self.up().await;
-    }
-
-    /// How many watches its clients have.
-    pub(crate) fn watches(&self) -> usize {
-        let mut connection = TcpStream::connect(self.address()).expect("connects");
-        connection.write_all(b"mntr").expect("writes");
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).expect("reads");
-        let mut lines = answer.lines().filter_map(|line| line.split_once('\t'));
-        let (_, count) = lines
-            .find(|(key, _)| *key == "zk_watch_count")
-            .expect(&answer);
-        count.parse().expect(count)
     }
 
     fn data(&self) -> String {
