@@ -56,6 +56,9 @@
 //! - A Java interface is a trait with [`service`](macro@service), which says [what Java's types are in
 //!   Rust](macro@service#types); exceptions are those of [`java`]: [`java::exception_with`] throws, and
 //!   [`java::thrown_as`] tells which it was.
+//! - Providers and consumers find each other by the [registries](config::RegistryConfig): `memory` and `file` are always
+//!   there, and Nacos, ZooKeeper and etcd come with the features `nacos`, `zookeeper` and `etcd`; `full` is all of them.
+//!   [`Instance::explain`] says step by step why a service has providers or none.
 //! - [`config::TlsConfig`] is TLS and mutual TLS, for all that a program serves and calls.
 //! - A [`Filter`] sees every call of a service or a reference that names it:
 //!

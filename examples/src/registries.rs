@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example speaks to its user")]
 
-use std::{env, error::Error};
+use std::{env, error::Error, time::Duration};
 
 use dubbo::Instance;
 
@@ -49,5 +49,6 @@ async fn consume(file: &str) -> Result<(), Box<dyn Error>> {
         println!("{}", greeter.greet(request).await?.message().greeting);
     }
     println!("{}", instance.explain("greet.Greeter").await?);
+    instance.shutdown(Duration::from_secs(5)).await; // the registry forgets it at once
     Ok(())
 }

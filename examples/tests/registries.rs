@@ -59,13 +59,35 @@ fn a_consumer_says_why_nobody_answers_and_goes_on_when_somebody_is_there() {
     consumer.stop();
 }
 
+#[cfg(feature = "etcd")]
+#[test]
+#[ignore = "needs an etcd at DUBBO_TEST_ETCD"]
+fn programs_find_each_other_by_etcd() {
+    find_each_other_on_a_server(env!("CARGO_BIN_EXE_registry-etcd"), "ETCD", "etcdv3");
+}
+
 #[cfg(feature = "zookeeper")]
 #[test]
 #[ignore = "needs a ZooKeeper at DUBBO_TEST_ZOOKEEPER"]
 fn programs_find_each_other_by_zookeeper() {
-    let address = server("ZOOKEEPER", "zookeeper");
-    let variables = [("DUBBO_REGISTRIES_ZK_ADDRESS", address.as_str())];
-    let path = env!("CARGO_BIN_EXE_registry-zookeeper");
+    find_each_other_on_a_server(
+        env!("CARGO_BIN_EXE_registry-zookeeper"),
+        "ZOOKEEPER",
+        "zookeeper",
+    );
+}
+
+/// As in a directory, on the server that a variable names.
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+fn find_each_other_on_a_server(path: &str, name: &str, scheme: &str) {
+    let variable = format!("DUBBO_TEST_{name}");
+    let server = std::env::var(&variable);
+    let server = server.unwrap_or_else(|_| panic!("{variable}=host:port says where it is"));
+    let (key, address) = (
+        format!("DUBBO_REGISTRIES_{name}_ADDRESS"),
+        format!("{scheme}://{server}"),
+    );
+    let variables = [(key.as_str(), address.as_str())];
     find_each_other(path, &variables);
     fails_without_provider(path, &variables, "greeter-provider has none -> 0");
 }
@@ -105,13 +127,4 @@ fn directory(name: &str) -> String {
         Err(error) if error.kind() != io::ErrorKind::NotFound => panic!("{path}: {error}"),
         _ => format!("file://{path}"),
     }
-}
-
-/// The address of the server that a variable names.
-#[cfg(feature = "zookeeper")]
-fn server(name: &str, scheme: &str) -> String {
-    let variable = format!("DUBBO_TEST_{name}");
-    let address = std::env::var(&variable);
-    let address = address.unwrap_or_else(|_| panic!("{variable}=host:port says where it is"));
-    format!("{scheme}://{address}")
 }

@@ -92,6 +92,25 @@ fn clippy() -> Result<String, Failure> {
     Ok("no warning in any target with any feature".to_owned())
 }
 
+/// What users build has no warning either: nothing, or one feature, where the workspace has all of them on.
+fn features() -> Result<String, Failure> {
+    let features = outside::features()?;
+    for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
+        process::run(
+            cargo([
+                "clippy",
+                "--quiet",
+                "--package=dubbo",
+                "--features",
+                feature,
+            ])
+            .args(["--", "-D", "warnings"]),
+            "mend what needs another feature, or is of no use without one",
+        )?;
+    }
+    Ok(format!("none, {}", features.join(", ")))
+}
+
 /// Cargo keeps a report when a crate that was built will not build with a later compiler.
 fn future() -> Result<String, Failure> {
     let report = cargo(["report", "future-incompatibilities"])
@@ -172,6 +191,11 @@ const STEPS: &[Step] = &[
         name: "clippy",
         about: "no warning",
         run: clippy,
+    },
+    Step {
+        name: "features",
+        about: "no warning in what users build, with each feature alone and with none",
+        run: features,
     },
     Step {
         name: "future",

@@ -19,6 +19,7 @@ mod outside;
 mod process;
 mod readme;
 mod rust_text;
+mod serving;
 mod source_rules;
 
 use std::{env, process::ExitCode};

@@ -1,6 +1,8 @@
 //! A crate outside the workspace: what a user's own crate does, on `dubbo` and `dubbo-build` alone.
 
-use std::fs;
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::Value;
 
 use crate::{
     failure::Failure,
@@ -31,7 +33,76 @@ pub(crate) fn check() -> Result<String, Failure> {
         "a user's crate needs no more than `dubbo` and `dubbo-build`: mend what it lacks",
     )?;
     build_readme_program()?;
-    Ok("it builds and runs, and the README's program builds".to_owned())
+    look_behind_features()?;
+    Ok(
+        "it builds and runs, without what only features bring, and the README's program builds"
+            .to_owned(),
+    )
+}
+
+/// The features of `dubbo` that each add something.
+pub(crate) fn features() -> Result<Vec<String>, Failure> {
+    let text = process::output(
+        &mut cargo(["metadata", "--format-version=1", "--no-deps"]),
+        "mend the manifest that cargo names above",
+    )?;
+    let metadata: Value = serde_json::from_slice(&text).map_err(|e| {
+        Failure::new(
+            format!("`cargo metadata` printed no JSON: {e}"),
+            "update cargo",
+        )
+    })?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let dubbo = packages.filter(|package| package["name"] == "dubbo");
+    let features = dubbo.filter_map(|package| package["features"].as_object());
+    let names = features.flat_map(|features| features.keys().cloned());
+    Ok(names
+        .filter(|name| !["default", "full"].contains(&name.as_str()))
+        .collect())
+}
+
+/// Nobody builds clients of servers that they have not asked for.
+fn look_behind_features() -> Result<(), Failure> {
+    let manifest = process::root().join(FOLDER).join("Cargo.toml");
+    let plain = crates_of(&manifest, &[])?;
+    let full = crates_of(
+        &process::root().join("dubbo/Cargo.toml"),
+        &["--features", "full"],
+    )?;
+    let mut problems = Vec::new();
+    for name in BEHIND_FEATURES {
+        if plain.contains(name) {
+            problems.push(format!("{name} is built without any feature"));
+        }
+        if !full.contains(name) {
+            problems.push(format!(
+                "{name} is not built with the feature `full` either"
+            ));
+        }
+    }
+    Failure::unless_none(
+        &problems,
+        "make the dependency optional, or bring the list in xtask/src/outside.rs up to date",
+    )
+}
+
+/// The names of the crates that a package is built from, on its own.
+fn crates_of(manifest: &Path, features: &[&str]) -> Result<BTreeSet<String>, Failure> {
+    let tree = process::output(
+        cargo([
+            "tree",
+            "--edges=normal,build",
+            "--prefix=none",
+            "--format={p}",
+        ])
+        .arg("--manifest-path")
+        .arg(manifest)
+        .args(features),
+        "mend the manifest that cargo names above",
+    )?;
+    let tree = String::from_utf8_lossy(&tree);
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// Builds what README.md tells a user to write, block by block.
@@ -85,3 +156,6 @@ fn block<'t>(readme: &'t str, language: &str, index: usize) -> Result<&'t str, F
 const PROFILE: &str = "\n[profile.dev]\ndebug = \"line-tables-only\"\n";
 
 const FOLDER: &str = "xtask/outside";
+
+/// What the features of `dubbo` bring, and nothing else may.
+const BEHIND_FEATURES: [&str; 2] = ["tonic", "zookeeper-client"];

@@ -156,7 +156,8 @@ pub(crate) fn pause() {
     thread::sleep(Duration::from_millis(50));
 }
 
-fn announce(command: &Command) {
+/// Shows what is about to run.
+pub(crate) fn announce(command: &Command) {
     println!("$ {}", line(command));
 }
 
@@ -171,7 +172,8 @@ fn line(command: &Command) -> String {
     words.join(" ")
 }
 
-fn not_started(command: &Command, error: &io::Error) -> Failure {
+/// What to say of a program that does not even start.
+pub(crate) fn not_started(command: &Command, error: &io::Error) -> Failure {
     Failure::new(
         format!("`{}` cannot be run: {error}", line(command)),
         format!(

@@ -4,19 +4,29 @@
 //!
 //! - `ci=run`: each line runs and succeeds.
 //! - `ci=exit`: the same with `--exit` appended, for a program that would otherwise serve until it is stopped.
+//! - `ci=serve`: the line starts and prints something, serves while the next marked line runs, and ends well when it is then
+//!   told to stop.
 //! - `ci=test`: the test command; `.ci/run` runs it once, through `cargo xtask readme test`.
 
-use std::time::Duration;
+use std::{process::Command, time::Duration};
 
-use crate::{failure::Failure, process};
+use crate::{failure::Failure, process, serving::Serving};
 
 /// Runs every marked command but the tests.
 pub(crate) fn check() -> Result<String, Failure> {
     let commands = commands(&process::read(README)?)?;
     let mut ran = 0;
+    let mut serving: Option<Serving> = None;
     for command in commands.iter().filter(|command| command.mode != Mode::Test) {
-        command.run()?;
         ran += 1;
+        if command.mode == Mode::Serve {
+            serving = Some(command.serve()?);
+        } else {
+            command.run()?;
+            if let Some(serving) = serving.take() {
+                serving.stop(LIMIT_OF_AN_END)?;
+            }
+        }
     }
     Ok(format!("{ran} commands ran"))
 }
@@ -40,6 +50,7 @@ pub(crate) fn run(args: &[String]) -> Result<String, Failure> {
 enum Mode {
     Exit,
     Run,
+    Serve,
     Test,
 }
 
@@ -48,21 +59,29 @@ struct Marked {
     mode: Mode,
     /// In README.md, counted from 1.
     line: usize,
+    /// At least one.
     words: Vec<String>,
 }
 
 impl Marked {
     fn run(&self) -> Result<(), Failure> {
-        let Some((program, args)) = self.words.split_first() else {
-            return Ok(());
-        };
-        process::run_within(
-            process::program(program).args(args),
-            LIMIT,
-            &format!(
-                "mend the command of {README}:{}, or what it runs",
-                self.line
-            ),
+        process::run_within(&mut self.command(), LIMIT, &self.advice())
+    }
+
+    fn serve(&self) -> Result<Serving, Failure> {
+        Serving::start(&mut self.command(), LIMIT, &self.advice())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = process::program(&self.words[0]);
+        command.args(&self.words[1..]);
+        command
+    }
+
+    fn advice(&self) -> String {
+        format!(
+            "mend the command of {README}:{}, or what it runs",
+            self.line
         )
     }
 }
@@ -93,6 +112,19 @@ fn commands(text: &str) -> Result<Vec<Marked>, Failure> {
             ));
         }
     }
+    let mut others = commands
+        .iter()
+        .filter(|command| command.mode != Mode::Test)
+        .peekable();
+    while let Some(command) = others.next() {
+        let with = others.peek().map(|next| next.mode);
+        if command.mode == Mode::Serve && matches!(with, None | Some(Mode::Serve)) {
+            return Err(Failure::new(
+                format!("{README}:{}: nothing runs while this serves", command.line),
+                "mark a block after it with `ci=run` or `ci=exit`",
+            ));
+        }
+    }
     Ok(commands)
 }
 
@@ -105,10 +137,11 @@ fn mode(info: &str, line: usize) -> Result<Option<Mode>, Failure> {
         None => Ok(None),
         Some("exit") => Ok(Some(Mode::Exit)),
         Some("run") => Ok(Some(Mode::Run)),
+        Some("serve") => Ok(Some(Mode::Serve)),
         Some("test") => Ok(Some(Mode::Test)),
         Some(other) => Err(Failure::new(
             format!("{README}:{line}: unknown mark `ci={other}`"),
-            "the marks are ci=exit, ci=run and ci=test",
+            "the marks are ci=exit, ci=run, ci=serve and ci=test",
         )),
     }
 }
@@ -139,6 +172,9 @@ const README: &str = "README.md";
 /// Includes a build from nothing and the whole test run on two cores.
 const LIMIT: Duration = Duration::from_mins(40);
 
+/// How long a program may take to end when it is told to.
+const LIMIT_OF_AN_END: Duration = Duration::from_mins(1);
+
 /// What only a shell would understand.
 const SHELL: [char; 9] = ['|', '&', ';', '<', '>', '$', '`', '"', '\''];
 
@@ -157,6 +193,9 @@ a: b
 ```sh ci=test
 # everything
 cargo test --workspace
+```
+```sh ci=serve
+cargo run --bin server
 ```
 ```sh ci=run
 cargo run --bin direct -- --port 0
@@ -179,9 +218,10 @@ cargo run --bin direct -- --port 0
                     "cargo run --bin quickstart -- --exit".to_owned()
                 ),
                 (Mode::Test, 10, "cargo test --workspace".to_owned()),
+                (Mode::Serve, 13, "cargo run --bin server".to_owned()),
                 (
                     Mode::Run,
-                    13,
+                    16,
                     "cargo run --bin direct -- --port 0".to_owned()
                 ),
             ]
@@ -203,6 +243,10 @@ cargo run --bin direct -- --port 0
             (
                 "```sh ci=run\na | b\n```",
                 "README.md:2: `a | b` needs a shell",
+            ),
+            (
+                "```sh ci=exit\na\n```\n```sh ci=serve\nb\n```\n```sh ci=test\nc\n```",
+                "README.md:5: nothing runs while this serves",
             ),
         ] {
             let failure = commands(text).expect_err("it checks nothing").to_string();

@@ -1,6 +1,7 @@
 //! Running the examples as their users do.
 
 use std::{
+    env,
     io::{BufRead as _, BufReader},
     process::{Child, Command, Output, Stdio},
     sync::mpsc::{self, Receiver},
@@ -11,6 +12,12 @@ use std::{
 /// An example with its arguments, and the variables of its environment.
 pub(crate) fn program(path: &str, args: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(path);
+    for (name, _) in env::vars_os() {
+        // They say to tests where servers are, and nothing to programs.
+        if name.as_encoded_bytes().starts_with(b"DUBBO_TEST_") {
+            command.env_remove(name);
+        }
+    }
     command.args(args).envs(variables.iter().copied());
     command
 }

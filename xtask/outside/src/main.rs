@@ -8,7 +8,7 @@ use std::{error::Error, time::Duration};
 
 use dubbo::{
     Instance, Request, Response, Status,
-    config::{ProtocolConfig, ReferenceConfig},
+    config::{LoadOptions, ProtocolConfig, ReferenceConfig},
 };
 use outside::{PingRequest, PingResponse, Pinger, PingerClient, PingerServer};
 
@@ -41,5 +41,24 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(response.message().text, "from outside");
 
     instance.shutdown(Duration::from_secs(5)).await;
+    a_registry_that_is_not_built_in_says_which_feature_to_add();
     Ok(())
+}
+
+/// Here no other crate switches features on.
+fn a_registry_that_is_not_built_in_says_which_feature_to_add() {
+    for (registry, feature) in [
+        ("zookeeper", "zookeeper"),
+        ("nacos", "nacos"),
+        ("etcdv3", "etcd"),
+    ] {
+        let yaml = format!("dubbo: {{registries: {{r: {{address: '{registry}://127.0.0.1:1'}}}}}}");
+        let builder = Instance::load_with(&LoadOptions::text("t.yaml", yaml)).expect("is YAML");
+        let error = builder.build().expect_err("is not built in").to_string();
+        let want = format!(
+            "dubbo.registries.r.address: the registry `{registry}` is not built in: \
+             add the feature `{feature}` to the dependency `dubbo`; linked: file, memory"
+        );
+        assert!(error.contains(&want), "{error}");
+    }
 }
