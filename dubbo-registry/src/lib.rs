@@ -1,13 +1,15 @@
 //! Where providers are found: the registries that are built in.
 //!
 //! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registries
-//! `file` and `memory`, and with the feature of its name `zookeeper`, which is service discovery, metadata report and config center
-//! too.
+//! `file` and `memory`, and with the features of their names `etcd` (its plugins are called `etcdv3`, or `etcd`) and
+//! `zookeeper`, which are service discovery, metadata report and config center too.
 
 mod backend;
 mod center;
 mod clients;
 mod errors;
+#[cfg(feature = "etcd")]
+mod etcd;
 pub mod file;
 #[cfg(test)]
 mod flaky;
@@ -32,7 +34,9 @@ mod tests {
     #[test]
     fn what_is_linked_is_what_the_documentation_says() {
         let linked = Extensions::linked().expect("no duplicates");
-        let mut registries = vec!["file", "memory"];
+        let mut registries = Vec::new();
+        registries.extend(cfg!(feature = "etcd").then_some("etcdv3"));
+        registries.extend(["file", "memory"]);
         registries.extend(cfg!(feature = "zookeeper").then_some("zookeeper"));
         assert_eq!(linked.names::<dyn Registry>(), registries);
     }

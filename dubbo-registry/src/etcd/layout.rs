@@ -1,0 +1,121 @@
+//! Application level: `/{group}/{application}/{host}:{port}` with the JSON of dubbo-go's instances
+//! (`docs/spec/registry.md` §4). The rest is laid out as on ZooKeeper, see [`crate::tree`].
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    backend::{Entry, Place},
+    layout::InstanceLayout,
+    tree,
+};
+
+/// The keys of instances.
+pub(super) struct Instances {
+    root: String,
+    address: String,
+}
+
+impl Instances {
+    pub(super) fn of_url(url: &Url) -> Self {
+        Self {
+            root: tree::root(url, "/services"),
+            address: tree::address(url),
+        }
+    }
+}
+
+impl InstanceLayout<Arc<[u8]>> for Instances {
+    fn place(&self, application: &str) -> Result<Place, RegistryError> {
+        tree::application(&self.root, application, &self.address)
+    }
+
+    fn write(&self, instance: &ServiceInstance) -> Result<Entry<Arc<[u8]>>, RegistryError> {
+        let id = instance.id();
+        let document = Document {
+            id: &id,
+            service_name: &instance.application,
+            host: &instance.host,
+            port: instance.port,
+            weight: instance.weight,
+            enable: instance.enabled,
+            healthy: instance.healthy,
+            metadata: &instance.metadata,
+            service_metadata: None,
+            address: "",
+            group_name: "",
+            tag: instance.metadata.get(TAG).map_or("", String::as_str),
+        };
+        let json = serde_json::to_vec(&document).map_err(|error| {
+            RegistryError::new(format!("register {id}"), &self.address, "it is no JSON")
+                .with_source(error)
+                .refused()
+        })?;
+        Ok(Entry {
+            id: id.into(),
+            value: json.into(),
+        })
+    }
+
+    fn read(&self, application: &str, entry: &Entry<Arc<[u8]>>) -> Option<ServiceInstance> {
+        let read = read(application, &entry.value);
+        if let Err(reason) = read {
+            tracing::debug!(application, key = &*entry.id, reason, "is no instance");
+        }
+        read.ok()
+    }
+}
+
+fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str> {
+    let document: Value = serde_json::from_slice(json).map_err(|_| "its value is not JSON")?;
+    let host = document["Host"].as_str().filter(|host| !host.is_empty());
+    let port = document["Port"]
+        .as_u64()
+        .and_then(|port| port.try_into().ok());
+    let mut instance = ServiceInstance::new(
+        application,
+        host.ok_or("it has no `Host`")?,
+        port.filter(|port| *port > 0).ok_or("it has no `Port`")?,
+    );
+    instance.enabled = document["Enable"].as_bool().unwrap_or(true);
+    instance.healthy = document["Healthy"].as_bool().unwrap_or(true);
+    // dubbo-go writes 0 for what nobody has set (`docs/spec/registry.md` §10.2 T21).
+    let weight = document["Weight"]
+        .as_u64()
+        .and_then(|weight| weight.try_into().ok());
+    if let Some(weight) = weight.filter(|weight| *weight > 0) {
+        instance.weight = weight;
+    }
+    instance.metadata = tree::metadata(&document["Metadata"]);
+    if let Some(tag) = document["Tag"].as_str().filter(|tag| !tag.is_empty()) {
+        let tag = || tag.to_owned();
+        instance.metadata.entry(TAG.to_owned()).or_insert_with(tag);
+    }
+    Ok(instance)
+}
+
+/// In Go's order, and with Go's names.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Document<'a> {
+    #[serde(rename = "ID")]
+    id: &'a str,
+    service_name: &'a str,
+    host: &'a str,
+    port: u16,
+    weight: u32,
+    enable: bool,
+    healthy: bool,
+    metadata: &'a BTreeMap<String, String>,
+    /// dubbo-go puts a copy of the metadata of all services here, and does not look at it.
+    service_metadata: Option<()>,
+    /// dubbo-go makes it of host and port where it is empty.
+    address: &'a str,
+    group_name: &'a str,
+    tag: &'a str,
+}
+
+const TAG: &str = "dubbo.tag";
