@@ -7,7 +7,7 @@
 //! The tests of one server take turns, as they end it: `cargo test -p dubbo-registry --all-features --test real_servers --
 //! --ignored --test-threads=1`.
 
-#![cfg(feature = "zookeeper")]
+#![cfg(any(feature = "etcd", feature = "zookeeper"))]
 
 use std::{
     env,
@@ -146,6 +146,20 @@ macro_rules! real_server {
     };
 }
 
+#[cfg(feature = "etcd")]
+real_server!(
+    etcd,
+    Server {
+        plugin: "etcdv3",
+        variable: "ETCD",
+        ports: &[],
+        params: "session=4s",
+        forgets: Duration::from_secs(12),
+        compares: Ok(()),
+        watches: Ok(etcd_watches),
+    }
+);
+
 #[cfg(feature = "zookeeper")]
 real_server!(
     zookeeper,
@@ -159,6 +173,20 @@ real_server!(
         watches: Ok(zookeeper_watches),
     }
 );
+
+#[cfg(feature = "etcd")]
+fn etcd_watches(server: &str) -> io::Result<usize> {
+    let mut connection = TcpStream::connect(server)?;
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes())?;
+    let mut told = String::new();
+    connection.read_to_string(&mut told)?;
+    let line = told
+        .lines()
+        .find_map(|line| line.strip_prefix("etcd_debugging_mvcc_watcher_total "));
+    let count = line.and_then(|count| count.trim().parse().ok());
+    count.ok_or_else(|| io::Error::other("it tells no `etcd_debugging_mvcc_watcher_total`"))
+}
 
 #[cfg(feature = "zookeeper")]
 fn zookeeper_watches(server: &str) -> io::Result<usize> {
