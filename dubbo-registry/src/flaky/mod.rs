@@ -54,6 +54,8 @@ pub(crate) enum Fate {
     /// It is done, but its answer waits for [`Flaky::release`].
     Hold,
     Refuse,
+    /// It is refused after it was done.
+    Spoil,
     Work,
 }
 
@@ -166,6 +168,10 @@ impl Flaky {
                 answer
             }
             Fate::Refuse => Err(error("refused").refused()),
+            Fate::Spoil => {
+                answer.await?;
+                Err(error("refused").refused())
+            }
             Fate::Work => answer.await,
         }
     }

@@ -212,6 +212,34 @@ async fn what_is_refused_goes_back_to_who_wished_for_it_and_harms_nobody_else() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_refused_half_done_is_cleared_away() {
+    let rig = Rig::new();
+    let wish = rig.handle.show(&place("p"), entry("a"));
+    wish.await.expect("answered").expect("shown");
+    rig.client.behave(|request| {
+        let spoils = request.split(' ').any(|word| word == "x");
+        if spoils { Fate::Spoil } else { Fate::Work }
+    });
+    let wish = rig.handle.show(&place("p"), entry("x"));
+    wish.await.expect("answered").expect_err("refused");
+    rig.shows("p", &["a"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_that_is_repeated_in_a_new_session_waits_until_it_is_there_again() {
+    let rig = Rig::new();
+    let wish = rig.handle.show(&place("p"), entry("a"));
+    wish.await.expect("answered").expect("shown");
+    rig.client.behave(|_| Fate::Hang);
+    rig.client.renew();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let again = rig.handle.show(&place("p"), entry("a"));
+    rig.client.behave(|_| Fate::Work);
+    again.await.expect("answered").expect("shown");
+    assert_eq!(rig.visible("p"), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_change_leaves_what_was_there() {
     let rig = Rig::new();
     let weight = |rig: &Rig| {
