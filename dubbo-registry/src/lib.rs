@@ -1,8 +1,8 @@
 //! Where providers are found: the registries that are built in.
 //!
 //! `docs/spec/registry.md` says what is registered, where, and who sees it. Plugins that this crate links: registries
-//! `file` and `memory`, and with the features of their names `etcd` (its plugins are called `etcdv3`, or `etcd`) and
-//! `zookeeper`, which are service discovery, metadata report and config center too.
+//! `file` and `memory`, and with the features of their names `etcd` (its plugins are called `etcdv3`, or `etcd`),
+//! `nacos` and `zookeeper`, which are service discovery, metadata report and config center too.
 
 mod backend;
 mod center;
@@ -19,6 +19,8 @@ mod keys;
 mod layout;
 pub mod matching;
 pub mod memory;
+#[cfg(feature = "nacos")]
+mod nacos;
 mod plain;
 mod reconcile;
 mod report;
@@ -37,6 +39,7 @@ mod tests {
         let mut registries = Vec::new();
         registries.extend(cfg!(feature = "etcd").then_some("etcdv3"));
         registries.extend(["file", "memory"]);
+        registries.extend(cfg!(feature = "nacos").then_some("nacos"));
         registries.extend(cfg!(feature = "zookeeper").then_some("zookeeper"));
         assert_eq!(linked.names::<dyn Registry>(), registries);
     }

@@ -1,0 +1,171 @@
+//! The client of Nacos: a connection that is watched, and requests with a time limit.
+//!
+//! This folder alone names the crate `nacos_sdk`. What one has to know of its version 0.8.3, measured in
+//! `docs/spec/nacos-2.5.1.md` and read in its source, and what is done about it here:
+//!
+//! - Nothing of it ends before the process does: not its sockets, nor what was registered, subscribed to or listened to.
+//!   So there is one client for all that have the same options, and all is taken back one by one ([`Connection::close`]).
+//! - It keeps one request for each service and repeats it after it has connected again. A list is therefore always sent as
+//!   a whole, an empty one in order to leave ([`publications`]).
+//! - A connection on which the server has never said anything by itself is not seen to be lost as long as anything is asked
+//!   on it. So there always is a subscription, and after such a failure nothing is asked for a while ([`naming`]).
+//! - Calls may hang without an end: each has a time limit.
+//! - A client that cannot connect when it is made fails, and leaves tasks behind. So it is made when a port can be reached,
+//!   and told to begin with what it has on its disk: nothing, in a folder of its own.
+//! - Listeners run on its only thread: ours give a hint and return. It is silent when it believes that a list is as it
+//!   was, when a text comes or goes, and when a subscription is refused; all that is asked for now and then
+//!   ([`subscriptions`], [`texts`]).
+//! - A client of texts that has a listener answers from its memory, for ever if the text is deleted. Texts are read through
+//!   another one, which has none.
+//! - Its login loses why it failed: ours is in [`login`].
+//! - Answers that refuse look like others: [`failure`] tells them apart.
+
+mod failure;
+mod login;
+mod naming;
+mod options;
+mod publications;
+mod shared;
+mod subscriptions;
+mod texts;
+
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::{runtime::Handle, sync::watch, task::JoinSet};
+
+pub(super) use failure::{Failure, Why};
+pub(super) use options::Options;
+use shared::Shared;
+
+use crate::{
+    backend::{Guard, Hint, Session, TextKey},
+    nacos::instance::Instance,
+};
+
+/// The connection to servers. It is made when somebody first asks for something.
+pub(super) struct Connection {
+    shared: Arc<Shared>,
+    /// Keeps it; `None` before it starts. Ends when it is dropped.
+    driver: Mutex<Option<JoinSet<()>>>,
+}
+
+impl Connection {
+    pub(super) fn new(options: Options) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(options)),
+            driver: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.shared.address
+    }
+
+    /// How long a request may take.
+    pub(super) fn limit(&self) -> Duration {
+        self.shared.options.timeout
+    }
+
+    /// How often the server is asked for what it does not tell by itself.
+    pub(super) fn poll(&self) -> Duration {
+        self.shared.options.poll
+    }
+
+    /// The session, as it changes.
+    pub(super) fn session(&self) -> watch::Receiver<Session> {
+        self.start();
+        self.shared.session.subscribe()
+    }
+
+    /// Makes `instances` all that this client shows in a service.
+    pub(super) async fn show(
+        &self,
+        group: &str,
+        service: &str,
+        instances: Vec<Instance>,
+    ) -> Result<(), Failure> {
+        self.start();
+        self.shared.show(group, service, instances).await
+    }
+
+    /// The instances of a service.
+    pub(super) async fn read(&self, group: &str, service: &str) -> Result<Vec<Instance>, Failure> {
+        self.start();
+        self.shared.read(group, service).await
+    }
+
+    /// The names of the services of a group.
+    pub(super) async fn services(&self, group: &str) -> Result<Vec<String>, Failure> {
+        self.start();
+        self.shared.services(group).await
+    }
+
+    /// Gives hints of changes of a service.
+    pub(super) async fn subscribe(
+        &self,
+        group: &str,
+        service: &str,
+        hint: Hint,
+    ) -> Result<Guard, Failure> {
+        self.start();
+        self.shared.subscribe(group, service, hint).await
+    }
+
+    /// The text under `key`.
+    pub(super) async fn get(&self, key: &TextKey) -> Result<String, Failure> {
+        self.start();
+        self.shared.get(key).await
+    }
+
+    /// Writes the text under `key`, if what is there has the digest `was` where one is given.
+    pub(super) async fn put(
+        &self,
+        key: &TextKey,
+        text: &str,
+        was: Option<&str>,
+    ) -> Result<(), Failure> {
+        self.start();
+        self.shared.put(key, text, was).await
+    }
+
+    /// Takes the text under `key` away, if there is one.
+    pub(super) async fn remove(&self, key: &TextKey) -> Result<(), Failure> {
+        self.start();
+        self.shared.remove(key).await
+    }
+
+    /// Gives hints of changes of the text under `key`.
+    pub(super) fn watch(&self, key: &TextKey, hint: Hint) -> Guard {
+        self.start();
+        texts::watch(&self.shared, key, hint)
+    }
+
+    /// Takes back all that was registered and subscribed to.
+    pub(super) async fn close(&self) {
+        self.shared.end();
+        let driver = self.driver.lock().take();
+        if let Some(mut driver) = driver {
+            driver.shutdown().await;
+        }
+        self.shared.take_all_back().await;
+    }
+
+    fn start(&self) {
+        let mut driver = self.driver.lock();
+        if driver.is_some() || self.shared.is_closed() {
+            return;
+        }
+        if let Ok(runtime) = Handle::try_current() {
+            let mut tasks = JoinSet::new();
+            tasks.spawn_on(naming::drive(Arc::clone(&self.shared)), &runtime);
+            tasks.spawn_on(subscriptions::clean_up(Arc::clone(&self.shared)), &runtime);
+            *driver = Some(tasks);
+        }
+    }
+}
+
+/// The digest of a text that Nacos compares.
+pub(super) fn digest(text: &str) -> String {
+    format!("{:x}", md5::compute(text))
+}

@@ -1,0 +1,310 @@
+//! Keeping a connection for services.
+//!
+//! nacos-sdk connects again by itself, but does not say so, and under some conditions it never does. So a heartbeat asks
+//! for a service that nobody has. What follows from its failure depends on what failed:
+//!
+//! - No answer: nacos-sdk is connecting again and holds back what is asked. Asking keeps it going.
+//! - A failure of the connection: nacos-sdk has not noticed. It does when nothing was asked for 5 s, so nothing is.
+//! - Neither helps although the port of the server can be reached: the client is given up for a new one.
+//!
+//! Each time that the heartbeat succeeds again there is a new session: the server may have lost what was shown, and
+//! nacos-sdk may have shown again what was taken back meanwhile.
+
+use std::{sync::Arc, time::Duration};
+
+use dubbo_core::{
+    backoff::{Backoff, BackoffPolicy},
+    registry::RegistryError,
+};
+use nacos_sdk::api::naming::{
+    NamingChangeEvent, NamingEventListener, NamingService, NamingServiceBuilder,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Failure, Why,
+    publications::Publications,
+    shared::{Service, Shared},
+};
+use crate::{backend::Session, nacos::instance::Instance};
+
+/// Keeps a connection as long as it is let run.
+pub(super) async fn drive(shared: Arc<Shared>) {
+    let mut driver = Driver {
+        shared,
+        sessions: 0,
+        backoff: Backoff::new(RECONNECT),
+        patience: PATIENCE,
+        said: String::new(),
+    };
+    loop {
+        let failure = match driver.shared.connect().await {
+            Ok(naming) => driver.follow(&naming).await,
+            Err(failure) => failure,
+        };
+        driver.down(failure.into_error());
+        sleep(driver.backoff.next_wait()).await;
+    }
+}
+
+struct Driver {
+    shared: Arc<Shared>,
+    /// How many there were.
+    sessions: u64,
+    backoff: Backoff,
+    /// How long a client may find nothing although a server is there.
+    patience: Duration,
+    /// The last failure.
+    said: String,
+}
+
+impl Driver {
+    /// Follows a connection until it is given up; why it is.
+    async fn follow(&mut self, naming: &NamingService) -> Failure {
+        let shared = Arc::clone(&self.shared);
+        *shared.naming.lock() = Some(naming.clone());
+        let mut is_up = false;
+        let mut reachable_since = None;
+        loop {
+            let begun = Instant::now();
+            let failure = match shared.beat(naming).await {
+                Ok(()) => {
+                    // One that took so long was made on another connection.
+                    if !is_up || begun.elapsed() > SLOW {
+                        self.up();
+                    }
+                    is_up = true;
+                    reachable_since = None;
+                    shared.leave_again().await;
+                    tokio::select! {
+                        () = sleep(BEAT) => {}
+                        () = shared.alarm.notified() => {}
+                    }
+                    continue;
+                }
+                Err(failure) => failure,
+            };
+            is_up = false;
+            let why = failure.why;
+            if matches!(why, Why::Broken | Why::Late) {
+                reachable_since = match shared.reach().await {
+                    Ok(()) => reachable_since.or(Some(begun)),
+                    Err(_) => None,
+                };
+                if reachable_since.is_some_and(|since| since.elapsed() > self.patience) {
+                    self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
+                    shared.naming.lock().take();
+                    self.down(failure.into_error());
+                    shared.abandon(naming).await;
+                    let reason =
+                        "the client does not find back to the server and is given up for a new one";
+                    return Failure::unavailable(shared.error("connect", reason.to_owned()));
+                }
+            }
+            self.down(failure.into_error());
+            let rest = match why {
+                Why::Broken => REST,
+                Why::Late => RECONNECT.initial,
+                _ => self.backoff.next_wait(),
+            };
+            sleep(rest).await;
+        }
+    }
+
+    fn up(&mut self) {
+        self.sessions += 1;
+        self.backoff.reset();
+        self.patience = PATIENCE;
+        self.said.clear();
+        let shared = &self.shared;
+        shared.publications.lock().replaces = None;
+        tracing::info!(address = shared.address, "is connected");
+        shared.session.send_replace(Session::Up {
+            session: self.sessions,
+            connection: self.sessions,
+        });
+    }
+
+    fn down(&mut self, error: RegistryError) {
+        let text = error.to_string();
+        if text == self.said {
+            tracing::debug!(error = text, "still trying");
+        } else {
+            tracing::warn!(error = text, "trying again until it works");
+            self.said = text;
+        }
+        self.shared.down(error);
+    }
+}
+
+impl Shared {
+    /// Makes a client on which the server says something.
+    async fn connect(&self) -> Result<NamingService, Failure> {
+        self.reach().await.map_err(Failure::unavailable)?;
+        self.log_in().await?;
+        let builder = NamingServiceBuilder::new(self.props());
+        let builder = match &self.login {
+            Some(login) => builder.with_auth_plugin(Arc::clone(login) as _),
+            None => builder,
+        };
+        let naming = self.make("connect", builder.build()).await?;
+        let (group, service) = probe();
+        let listener = Arc::new(Deaf);
+        let subscribed = naming.subscribe(service, Some(group), Vec::new(), listener);
+        self.within(|| "connect".to_owned(), subscribed).await?;
+        Ok(naming)
+    }
+
+    /// Asks whether the server is there and answers us.
+    async fn beat(&self, naming: &NamingService) -> Result<(), Failure> {
+        let login = self.log_in().await;
+        let (group, service) = probe();
+        let ask = naming.get_all_instances(service, Some(group), Vec::new(), false);
+        let operation = || "ask for a sign of life".to_owned();
+        let Err(failure) = self.within(operation, ask).await else {
+            return Ok(());
+        };
+        if failure.why != Why::Hidden {
+            return Err(failure);
+        }
+        login?;
+        // To leave where one is not does nothing, and is answered with a reason.
+        let (group, service) = probe();
+        let ask = naming.batch_register_instance(service, Some(group), Vec::new());
+        match self.within(operation, ask).await {
+            Err(better) if better.why == Why::Refused => Err(better),
+            _ => Err(failure),
+        }
+    }
+
+    async fn log_in(&self) -> Result<(), Failure> {
+        let Some(login) = &self.login else {
+            return Ok(());
+        };
+        login.refresh().await.map_err(|none| {
+            let error = self.error("log in", none.reason);
+            if none.is_final {
+                Failure::refused(error)
+            } else {
+                Failure::unavailable(error)
+            }
+        })
+    }
+
+    /// Reads the instances of a service.
+    pub(super) async fn read(&self, group: &str, service: &str) -> Result<Vec<Instance>, Failure> {
+        let operation = || format!("read {service} in {group}");
+        let found = self
+            .request(operation, |naming| {
+                let (group, service) = (group.to_owned(), service.to_owned());
+                async move {
+                    naming
+                        .get_all_instances(service, Some(group), Vec::new(), false)
+                        .await
+                }
+            })
+            .await?;
+        Ok(found.into_iter().filter_map(Instance::of_sdk).collect())
+    }
+
+    /// Reads the names of all services of `group`.
+    pub(super) async fn services(&self, group: &str) -> Result<Vec<String>, Failure> {
+        let mut names = std::collections::BTreeSet::new();
+        for page in 1.. {
+            let operation = || format!("list the services of {group}");
+            let (found, total) = self
+                .request(operation, |naming| {
+                    let group = group.to_owned();
+                    async move { naming.get_service_list(page, PAGE, Some(group)).await }
+                })
+                .await?;
+            let is_last = found.is_empty() || i64::from(page) * i64::from(PAGE) >= i64::from(total);
+            names.extend(found);
+            if is_last {
+                break;
+            }
+        }
+        Ok(names.into_iter().collect())
+    }
+
+    /// Makes a client that is given up harmless, for it lives on: it would show again what it has shown, should it ever
+    /// connect.
+    pub(super) async fn abandon(&self, naming: &NamingService) {
+        let publications = std::mem::take(&mut *self.publications.lock());
+        let Publications { shown, left, .. } = publications;
+        let topics = self.topics.forget_all();
+        let leaving = shown
+            .into_iter()
+            .chain(left.into_iter().map(|(s, left)| (s, left.gone)));
+        let leaving = leaving.map(|(service, gone)| async move {
+            let left = self.leave(naming, &service, &gone).await;
+            said(&self.address, left);
+        });
+        let (group, service) = probe();
+        let deaf: Arc<dyn NamingEventListener> = Arc::new(Deaf);
+        let probe = ((Arc::from(group), Arc::from(service)), deaf);
+        let unsubscribing = topics.into_iter().chain([probe]);
+        let unsubscribing = unsubscribing.map(|((group, service), listener)| async move {
+            let (group, service) = (group.to_string(), service.to_string());
+            let ended = naming.unsubscribe(service, Some(group), Vec::new(), listener);
+            let ended = self.within(|| "unsubscribe".to_owned(), ended).await;
+            said(&self.address, ended);
+        });
+        futures_util::future::join(
+            futures_util::future::join_all(leaving),
+            futures_util::future::join_all(unsubscribing),
+        )
+        .await;
+    }
+}
+
+/// Nobody can do anything about it any more.
+fn said(address: &str, done: Result<(), Failure>) {
+    if let Err(failure) = done {
+        let error = failure.into_error();
+        tracing::debug!(address, %error, "was not taken back");
+    }
+}
+
+/// Hears of the service of the heartbeat.
+struct Deaf;
+
+impl NamingEventListener for Deaf {
+    fn event(&self, _event: Arc<NamingChangeEvent>) {}
+}
+
+/// Group and name of the service that nobody has.
+pub(super) fn probe() -> (String, String) {
+    ("DEFAULT_GROUP".to_owned(), "dubbo-rust.probe".to_owned())
+}
+
+/// [`probe`], as others are called.
+pub(super) fn probe_service() -> Service {
+    let (group, service) = probe();
+    (group.into(), service.into())
+}
+
+/// How often a sign of life is asked for. nacos-sdk begins to connect again when something is asked.
+const BEAT: Duration = Duration::from_secs(3);
+
+/// Before it connects again nacos-sdk waits for 2 s.
+const SLOW: Duration = Duration::from_millis(1500);
+
+/// nacos-sdk looks after its connection every 5 s, if nothing was answered for as long.
+const REST: Duration = Duration::from_secs(12);
+
+/// How long a client may find nothing although a server is there. Servers take that long to start.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const LONGEST_PATIENCE: Duration = Duration::from_hours(1);
+
+/// How long to wait before connecting again.
+const RECONNECT: BackoffPolicy = BackoffPolicy {
+    initial: Duration::from_millis(500),
+    max: Duration::from_secs(30),
+    multiplier: 1.5,
+    jitter: 0.5,
+};
+
+/// How many names come at once.
+const PAGE: i32 = 100;

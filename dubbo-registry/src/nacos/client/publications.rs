@@ -1,0 +1,244 @@
+//! What this client shows.
+//!
+//! Nacos knows one list for each connection and service. A new one takes its place, and whoever takes back one of its
+//! instances takes all of them back. nacos-sdk shows again the list that it was last given, so an empty one is what to
+//! leave with. r-nacos is another server with the same protocol: there lists add up, the empty one is refused, and
+//! instances are taken back one by one. Which of the two a server does is found out when it first matters.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use futures_util::future::try_join_all;
+use nacos_sdk::api::naming::{NamingService, ServiceInstance};
+use tokio::time::Instant;
+
+use super::{
+    Failure, Why,
+    naming::probe_service,
+    shared::{Service, Shared},
+};
+use crate::nacos::instance::Instance;
+
+/// What is shown where.
+#[derive(Default)]
+pub(super) struct Publications {
+    /// What this client shows, or may still show after a failure.
+    pub(super) shown: BTreeMap<Service, Vec<Instance>>,
+    /// Where nothing is shown any more, until it is sure to stay so.
+    pub(super) left: BTreeMap<Service, Left>,
+    /// Whether a list takes the place of the one before; `None` as long as nobody knows.
+    pub(super) replaces: Option<bool>,
+}
+
+/// A service in which nothing is shown any more.
+pub(super) struct Left {
+    pub(super) gone: Vec<Instance>,
+    /// When to leave once more.
+    due: Instant,
+}
+
+impl Publications {
+    /// Begins to show `instances`; those that have to go.
+    fn begin(&mut self, service: &Service, instances: &[Instance]) -> Vec<Instance> {
+        if !instances.is_empty() {
+            self.left.remove(service);
+        }
+        let before = self.shown.entry(service.clone()).or_default();
+        let is_new = |one: &&Instance| !before.iter().any(|other| other.id() == one.id());
+        let new: Vec<_> = instances.iter().filter(is_new).cloned().collect();
+        before.extend(new);
+        let is_gone = |one: &&Instance| !instances.iter().any(|other| other.id() == one.id());
+        before.iter().filter(is_gone).cloned().collect()
+    }
+
+    /// Nothing else is shown any more.
+    fn done(&mut self, service: &Service, instances: Vec<Instance>, gone: Vec<Instance>) {
+        if !instances.is_empty() {
+            self.shown.insert(service.clone(), instances);
+            return;
+        }
+        self.shown.remove(service);
+        let due = Instant::now() + AGAIN;
+        self.left.insert(service.clone(), Left { gone, due });
+    }
+}
+
+impl Shared {
+    /// Makes `instances` all that this client shows in a service.
+    pub(super) async fn show(
+        &self,
+        group: &str,
+        service: &str,
+        instances: Vec<Instance>,
+    ) -> Result<(), Failure> {
+        self.reached(|| format!("register in {service}"))?;
+        let service: Service = (group.into(), service.into());
+        let instances = unique(instances);
+        let gone = self.publications.lock().begin(&service, &instances);
+        let list = instances.iter().map(Instance::to_sdk).collect();
+        let sent = self
+            .request(
+                || format!("register {} in {} of {group}", ids(&instances), service.1),
+                |naming| batch(naming, service.clone(), list),
+            )
+            .await;
+        self.learn(instances.is_empty(), sent)?;
+        if !gone.is_empty() && !self.replaces().await? {
+            self.take_back(&service, &gone).await?;
+        }
+        self.publications.lock().done(&service, instances, gone);
+        Ok(())
+    }
+
+    /// Leaves once more where nacos-sdk may have shown something again of what it was told before.
+    pub(super) async fn leave_again(&self) {
+        let now = Instant::now();
+        let due: Vec<_> = {
+            let publications = self.publications.lock();
+            let left = publications.left.iter().filter(|(_, left)| left.due <= now);
+            left.map(|(service, left)| (service.clone(), left.gone.clone()))
+                .collect()
+        };
+        for (service, gone) in due {
+            let naming = self.naming.lock().clone();
+            let Some(naming) = naming else {
+                return;
+            };
+            // Somebody may show something there again meanwhile: then it is theirs to leave.
+            if !self.publications.lock().left.contains_key(&service) {
+                continue;
+            }
+            if self.leave(&naming, &service, &gone).await.is_ok() {
+                self.publications.lock().left.remove(&service);
+            }
+        }
+    }
+
+    /// Shows nothing any more in a service, through this client of nacos-sdk.
+    pub(super) async fn leave(
+        &self,
+        naming: &NamingService,
+        service: &Service,
+        gone: &[Instance],
+    ) -> Result<(), Failure> {
+        let operation = || format!("leave {} of {}", service.1, service.0);
+        let empty = batch(naming.clone(), service.clone(), Vec::new());
+        match self.within(operation, empty).await {
+            Err(failure) if failure.why == Why::Unknown => {}
+            done => return done,
+        }
+        let leaving = gone.iter().map(|instance| {
+            let one = deregister(naming.clone(), service.clone(), instance.to_sdk());
+            self.within(operation, one)
+        });
+        try_join_all(leaving).await.map(|_| ())
+    }
+
+    /// Takes `gone` back one by one.
+    async fn take_back(&self, service: &Service, gone: &[Instance]) -> Result<(), Failure> {
+        let leaving = gone.iter().map(|instance| {
+            self.request(
+                || format!("take {} back from {}", instance.id(), service.1),
+                |naming| deregister(naming, service.clone(), instance.to_sdk()),
+            )
+        });
+        try_join_all(leaving).await.map(|_| ())
+    }
+
+    /// Whether a list takes the place of the one before.
+    async fn replaces(&self) -> Result<bool, Failure> {
+        let known = self.publications.lock().replaces;
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let sent = self
+            .request(
+                || "find out whether lists take the place of each other".to_owned(),
+                |naming| batch(naming, probe_service(), Vec::new()),
+            )
+            .await;
+        match self.learn(true, sent) {
+            // What nobody may register there, nobody has added.
+            Err(failure) if failure.why == Why::Refused => Ok(true),
+            learnt => learnt.map(|()| self.publications.lock().replaces.unwrap_or(true)),
+        }
+    }
+
+    /// Learns from the answer to a list which kind of server it is.
+    fn learn(&self, is_empty: bool, sent: Result<(), Failure>) -> Result<(), Failure> {
+        if !is_empty {
+            return sent;
+        }
+        let replaces = match sent {
+            Ok(()) => true,
+            Err(failure) if failure.why == Why::Unknown => false,
+            Err(failure) => return Err(failure),
+        };
+        self.publications.lock().replaces = Some(replaces);
+        Ok(())
+    }
+}
+
+impl Instance {
+    pub(super) fn of_sdk(sdk: ServiceInstance) -> Option<Self> {
+        Some(Self {
+            port: sdk.port.try_into().ok()?,
+            weight: sdk.weight,
+            healthy: sdk.healthy,
+            enabled: sdk.enabled,
+            metadata: sdk.metadata.into_iter().collect(),
+            host: sdk.ip,
+        })
+    }
+
+    fn to_sdk(&self) -> ServiceInstance {
+        ServiceInstance {
+            ip: self.host.clone(),
+            port: self.port.into(),
+            weight: self.weight,
+            healthy: self.healthy,
+            enabled: self.enabled,
+            metadata: self.metadata.clone().into_iter().collect(),
+            ..ServiceInstance::default()
+        }
+    }
+}
+
+async fn batch(
+    naming: NamingService,
+    (group, service): Service,
+    list: Vec<ServiceInstance>,
+) -> nacos_sdk::api::error::Result<()> {
+    let (group, service) = (group.to_string(), service.to_string());
+    naming
+        .batch_register_instance(service, Some(group), list)
+        .await
+}
+
+async fn deregister(
+    naming: NamingService,
+    (group, service): Service,
+    instance: ServiceInstance,
+) -> nacos_sdk::api::error::Result<()> {
+    let (group, service) = (group.to_string(), service.to_string());
+    naming
+        .deregister_instance(service, Some(group), instance)
+        .await
+}
+
+/// Each address once, as a server has it: the last one counts.
+fn unique(instances: Vec<Instance>) -> Vec<Instance> {
+    let by_id = instances.into_iter().map(|one| (one.id(), one));
+    by_id.collect::<BTreeMap<_, _>>().into_values().collect()
+}
+
+fn ids(instances: &[Instance]) -> String {
+    let ids: Vec<_> = instances.iter().map(Instance::id).collect();
+    if ids.is_empty() {
+        "nothing".to_owned()
+    } else {
+        ids.join(", ")
+    }
+}
+
+/// When nacos-sdk has repeated whatever it was about to.
+const AGAIN: Duration = Duration::from_secs(10);

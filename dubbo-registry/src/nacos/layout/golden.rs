@@ -1,0 +1,1 @@
+//! Contents that live peers wrote.
