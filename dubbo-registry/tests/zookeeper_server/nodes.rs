@@ -166,6 +166,32 @@ async fn a_program_that_was_started_again_takes_its_nodes_over_without_a_gap() {
 
 #[tokio::test]
 #[ignore = "needs a ZooKeeper server"]
+async fn a_node_that_is_taken_over_while_it_is_taken_back_stays() {
+    let (eyes, root) = (Eyes::on(&server()).await, corner("handover"));
+    let params = format!("group={root}");
+    let programs = [(); 2].map(|()| Program::new(&server(), &params).discovery());
+    let mut instance = ServiceInstance::new("app", "10.0.0.1", 1);
+    programs[0].register(&instance).await.expect("registers");
+    for round in 0..100 {
+        let (old, new) = (&programs[round % 2], &programs[(round + 1) % 2]);
+        let before = instance.clone();
+        instance
+            .metadata
+            .insert("round".to_owned(), round.to_string());
+        let (gone, shown) = tokio::join!(old.unregister(&before), new.register(&instance));
+        gone.expect("unregisters");
+        shown.expect("registers");
+        let found = new.snapshot("app").await.expect("a list");
+        assert_eq!(found[..], [instance.clone()], "round {round}");
+    }
+    for program in programs {
+        program.close().await;
+    }
+    eyes.delete_all(&root).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a ZooKeeper server"]
 async fn a_thousand_instances_are_read_at_once_and_followed_one_by_one() {
     let (eyes, root) = (Eyes::on(&server()).await, corner("mass"));
     let discovery = Program::new(&server(), &format!("group={root}")).discovery();

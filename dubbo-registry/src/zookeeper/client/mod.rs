@@ -166,6 +166,10 @@ impl Connection {
             let mut both = client.new_multi_writer();
             both.add_delete(&path, Some(version))?;
             both.add_create(&path, &data, &CreateMode::Ephemeral.with_acls(acls))?;
+            if version == 0 {
+                // Not the version it had: who is about to delete it, taking it for their own, does not delete ours.
+                both.add_set_data(&path, &data, None)?;
+            }
             both.commit()
                 .await
                 .map(|_| ())
