@@ -66,6 +66,13 @@ fn programs_find_each_other_by_etcd() {
     find_each_other_on_a_server(env!("CARGO_BIN_EXE_registry-etcd"), "ETCD", "etcdv3");
 }
 
+#[cfg(feature = "nacos")]
+#[test]
+#[ignore = "needs a Nacos at DUBBO_TEST_NACOS"]
+fn programs_find_each_other_by_nacos() {
+    find_each_other_on_a_server(env!("CARGO_BIN_EXE_registry-nacos"), "NACOS", "nacos");
+}
+
 #[cfg(feature = "zookeeper")]
 #[test]
 #[ignore = "needs a ZooKeeper at DUBBO_TEST_ZOOKEEPER"]
@@ -78,7 +85,7 @@ fn programs_find_each_other_by_zookeeper() {
 }
 
 /// As in a directory, on the server that a variable names.
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+#[cfg(any(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
 fn find_each_other_on_a_server(path: &str, name: &str, scheme: &str) {
     let variable = format!("DUBBO_TEST_{name}");
     let server = std::env::var(&variable);
