@@ -7,15 +7,9 @@
 //! The tests of one server take turns, as they end it: `cargo test -p dubbo-registry --all-features --test real_servers --
 //! --ignored --test-threads=1`.
 
-#![cfg(any(feature = "etcd", feature = "zookeeper"))]
+#![cfg(any(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
 
-use std::{
-    env,
-    io::{self, Read as _, Write as _},
-    net::TcpStream,
-    process::Command,
-    time::Duration,
-};
+use std::{env, io, process::Command, time::Duration};
 
 use dubbo_core::{
     extension::{ExtensionPoint, Extensions},
@@ -160,6 +154,21 @@ real_server!(
     }
 );
 
+// r-nacos, which differs from Alibaba's server: `interop/registries/README.md`.
+#[cfg(feature = "nacos")]
+real_server!(
+    nacos,
+    Server {
+        plugin: "nacos",
+        variable: "NACOS",
+        ports: &[1000],
+        params: "",
+        forgets: Duration::from_secs(30),
+        compares: Err("r-nacos writes without comparing; the scripted Nacos compares"),
+        watches: Err("r-nacos does not tell how many watches it has"),
+    }
+);
+
 #[cfg(feature = "zookeeper")]
 real_server!(
     zookeeper,
@@ -176,7 +185,9 @@ real_server!(
 
 #[cfg(feature = "etcd")]
 fn etcd_watches(server: &str) -> io::Result<usize> {
-    let mut connection = TcpStream::connect(server)?;
+    use std::io::{Read as _, Write as _};
+
+    let mut connection = std::net::TcpStream::connect(server)?;
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n");
     connection.write_all(request.as_bytes())?;
     let mut told = String::new();
@@ -190,7 +201,9 @@ fn etcd_watches(server: &str) -> io::Result<usize> {
 
 #[cfg(feature = "zookeeper")]
 fn zookeeper_watches(server: &str) -> io::Result<usize> {
-    let mut server = TcpStream::connect(server)?;
+    use std::io::{Read as _, Write as _};
+
+    let mut server = std::net::TcpStream::connect(server)?;
     server.write_all(b"mntr")?;
     let mut told = String::new();
     server.read_to_string(&mut told)?;
