@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::try_join_all;
 use nacos_sdk::api::naming::{NamingService, ServiceInstance};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::{
     Failure, Why,
@@ -85,8 +85,31 @@ impl Shared {
         if !gone.is_empty() && !self.replaces().await? {
             self.take_back(&service, &gone).await?;
         }
+        self.until_listed(&service, &instances, &gone).await;
         self.publications.lock().done(&service, instances, gone);
         Ok(())
+    }
+
+    /// Waits until lists are as they were asked to be: a server makes the one of a service that others follow anew after a
+    /// while. Not for long, as another client may show the same.
+    async fn until_listed(
+        &self,
+        (group, service): &Service,
+        shown: &[Instance],
+        gone: &[Instance],
+    ) {
+        let end = Instant::now() + LISTED;
+        while let Ok(found) = self.read(group, service).await {
+            let is_there = |one: &&Instance| found.iter().any(|other| other.is_as(one));
+            let is_gone = |one: &&Instance| !found.iter().any(|other| other.id() == one.id());
+            let mut visible = shown.iter().filter(|one| one.enabled);
+            if Instant::now() >= end
+                || (visible.all(|one| is_there(&one)) && gone.iter().all(|one| is_gone(&one)))
+            {
+                return;
+            }
+            sleep(LOOK).await;
+        }
     }
 
     /// Leaves once more where nacos-sdk may have shown something again of what it was told before.
@@ -190,6 +213,11 @@ impl Instance {
         })
     }
 
+    /// Whether it says the same, whatever the server makes of its health and weight.
+    fn is_as(&self, other: &Self) -> bool {
+        self.id() == other.id() && self.metadata == other.metadata
+    }
+
     fn to_sdk(&self) -> ServiceInstance {
         ServiceInstance {
             ip: self.host.clone(),
@@ -242,3 +270,8 @@ fn ids(instances: &[Instance]) -> String {
 
 /// When nacos-sdk has repeated whatever it was about to.
 const AGAIN: Duration = Duration::from_secs(10);
+
+/// How long a list may stay as it was.
+const LISTED: Duration = Duration::from_secs(1);
+
+const LOOK: Duration = Duration::from_millis(100);

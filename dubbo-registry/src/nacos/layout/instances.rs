@@ -114,3 +114,105 @@ fn weight(nacos: f64) -> u32 {
 const WEIGHT: f64 = 100.0;
 
 const GO_ID: &str = "id";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Instances {
+        Instances::of_url(&"nacos://h".parse().expect("valid")).expect("valid")
+    }
+
+    #[test]
+    fn registry_t22_services_of_interfaces_are_no_applications() {
+        let listed = [
+            "demo-app",
+            "providers:org.example.Greeter::",
+            "providers:org.example.Greeter:1.0.0:g1",
+            "providers:org.example.Outer___Inner::",
+            "consumers:org.example.Greeter::",
+            "configurators:org.example.Greeter::",
+        ];
+        let applications = listed
+            .into_iter()
+            .filter(|name| layout().place(name).is_ok());
+        assert_eq!(applications.collect::<Vec<_>>(), ["demo-app"]);
+    }
+
+    #[test]
+    fn a_name_that_nacos_would_refuse_is_refused() {
+        for name in ["", " ", "a b", "@a", "a@@b", "应用"] {
+            assert!(layout().place(name).is_err(), "{name}");
+        }
+        let other = Instances::of_url(&"nacos://h?group=g1".parse().expect("valid"));
+        let place = other.expect("valid").place("a:b$c/d").expect("a name");
+        assert_eq!(&*place.0, "g1@@a:b$c/d");
+    }
+
+    #[test]
+    fn an_instance_reads_back_as_it_was() {
+        let mut instance = ServiceInstance::new("a", "2001:db8::1", 50051);
+        instance.enabled = false;
+        instance.weight = 250;
+        instance.metadata = BTreeMap::from([("ü".to_owned(), "\n".to_owned())]);
+        let written = layout().write(&instance).expect("fits");
+        assert_eq!(&*written.id, "2001:db8::1:50051");
+        assert!((written.value.weight - 2.5).abs() < f64::EPSILON);
+        assert_eq!(layout().read("a", &written), Some(instance));
+    }
+
+    #[test]
+    fn weights_of_all_kinds_are_read() {
+        let mut entry = layout()
+            .write(&ServiceInstance::new("a", "h", 1))
+            .expect("fits");
+        for (nacos, want) in [
+            (1.0, 100),
+            (0.001, 0),
+            (0.0, 0),
+            (-1.0, 0),
+            (20_000.0, 2_000_000),
+            (f64::NAN, 0),
+            (f64::INFINITY, u32::MAX),
+        ] {
+            entry.value.weight = nacos;
+            let read = layout().read("a", &entry).expect("an instance");
+            assert_eq!(read.weight, want, "{nacos}");
+        }
+    }
+
+    #[test]
+    fn dubbo_gos_own_key_is_left_out() {
+        let mut instance = ServiceInstance::new("a", "h", 1);
+        for (id, stays) in [("h:1", false), ("mine", true)] {
+            instance.metadata.insert("id".to_owned(), id.to_owned());
+            let entry = layout().write(&instance).expect("fits");
+            let read = layout().read("a", &entry).expect("an instance");
+            assert_eq!(read.metadata.contains_key("id"), stays, "{id}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_address_is_no_instance() {
+        for (host, port) in [("", 1), ("h", 0)] {
+            let value = Instance::new(host, port, BTreeMap::new());
+            let id = value.id().into();
+            assert_eq!(layout().read("a", &Entry { id, value }), None);
+        }
+    }
+
+    #[test]
+    fn what_is_not_dubbos_makes_room() {
+        let mut instance = ServiceInstance::new("a", "h", 1);
+        for key in ["dubbo.endpoints", "meta-v", "custom", "other"] {
+            instance.metadata.insert(key.to_owned(), "x".repeat(300));
+        }
+        let entry = layout().write(&instance).expect("fits");
+        let keys: Vec<_> = entry.value.metadata.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["dubbo.endpoints", "meta-v", "other"]);
+        instance
+            .metadata
+            .insert("dubbo.endpoints".to_owned(), "x".repeat(1024));
+        assert!(layout().write(&instance).is_err());
+    }
+}

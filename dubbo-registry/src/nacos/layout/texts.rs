@@ -70,3 +70,79 @@ const COMPAT_GO33: Key<bool> = Key {
 };
 
 const DUBBO: &str = "dubbo";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(url: &str) -> Texts {
+        Texts::of_url(&url.parse().expect(url)).expect(url)
+    }
+
+    /// Data id and group.
+    fn pairs(keys: &[TextKey]) -> Vec<(&str, &str)> {
+        keys.iter().map(|key| (&*key.name, &*key.group)).collect()
+    }
+
+    #[test]
+    fn registry_t12_metadata_stand_where_java_looks_and_where_dubbo_go_looked() {
+        let both = [("demo-app", "r1"), ("demo-app:r1", "DEFAULT_GROUP")];
+        for (url, want) in [
+            ("nacos://h", &both[..]),
+            ("nacos://h?compat-go33=false", &both[..1]),
+            (
+                "nacos://h?group=g1",
+                &[("demo-app", "r1"), ("demo-app:r1", "g1")],
+            ),
+        ] {
+            assert_eq!(pairs(&texts(url).app("demo-app", "r1")), want, "{url}");
+        }
+        assert_eq!(texts("nacos://h").revisions("demo-app"), None);
+    }
+
+    #[test]
+    fn registry_t11_a_mapping_is_called_by_its_interface() {
+        for (interface, want) in [
+            ("org.example.Greeter", "org.example.Greeter"),
+            ("org.example.Outer$Inner", "org.example.Outer___Inner"),
+            ("a/b", "a-b"),
+        ] {
+            let keys = texts("nacos://h?group=g1").mapping(interface);
+            assert_eq!(pairs(&keys), [(want, "mapping")]);
+        }
+    }
+
+    #[test]
+    fn definitions_stand_where_java_puts_them() {
+        for (url, group) in [("nacos://h", "dubbo"), ("nacos://h?group=g1", "g1")] {
+            let key = texts(url).definition("a.B$C:::provider:demo");
+            assert_eq!(pairs(&[key]), [("a.B___C:::provider:demo", group)]);
+        }
+    }
+
+    #[test]
+    fn registry_t13_rules_stand_in_the_group_dubbo() {
+        for (name, group, want) in [
+            (
+                "org.example.Greeter:1.0.0:g1.configurators",
+                "",
+                ("org.example.Greeter:1.0.0:g1.configurators", "dubbo"),
+            ),
+            (
+                "org.example.Greeter::.configurators",
+                "dubbo",
+                ("org.example.Greeter::.configurators", "dubbo"),
+            ),
+            ("demo-app.tag-router", "a/b", ("demo-app.tag-router", "a-b")),
+        ] {
+            let keys = texts("nacos://h?group=g1").config(name, group);
+            assert_eq!(pairs(&keys), [want]);
+        }
+    }
+
+    #[test]
+    fn a_switch_that_is_neither_on_nor_off_is_refused() {
+        let url = "nacos://h?compat-go33=maybe".parse().expect("valid");
+        assert!(Texts::of_url(&url).is_err());
+    }
+}
