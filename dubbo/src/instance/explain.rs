@@ -40,9 +40,12 @@ impl Explanation {
 }
 
 impl Road {
-    /// The step at which nothing was left, if there is one.
+    /// The step at which nothing was left, if nothing was left in the end. Applications and interfaces are two ways to one
+    /// end: what was not found by the ones may have been found by the others.
     pub fn emptied(&self) -> Option<&Step> {
-        self.steps.iter().find(|step| step.is_empty())
+        let end = self.steps.iter().rfind(|step| step.left.is_some())?;
+        let steps = end.is_empty().then_some(&self.steps)?;
+        steps.iter().find(|step| step.is_empty())
     }
 
     fn of(directory: &dyn Directory) -> Self {
@@ -150,5 +153,65 @@ impl Inner {
             origin: registry.name(),
             steps,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_counts_is_what_is_left_in_the_end() {
+        for (left, want) in [
+            (&[][..], "can"),
+            (&[("registry", None)], "can"),
+            (&[("mapping", Some(1)), ("available", Some(1))], "can"),
+            (
+                &[
+                    ("mapping", Some(0)),
+                    ("registered", Some(1)),
+                    ("available", Some(1)),
+                ],
+                "can",
+            ),
+            (
+                &[
+                    ("mapping", Some(1)),
+                    ("instances", Some(0)),
+                    ("available", Some(0)),
+                ],
+                "not: instances",
+            ),
+            (&[("registry", Some(0))], "not: registry"),
+            (
+                &[("listed", Some(1)), ("available", Some(0)), ("note", None)],
+                "not: available",
+            ),
+        ] {
+            let step = |&(name, left)| match left {
+                Some(left) => Step::leaving(name, "x", left),
+                None => Step::new(name, "x"),
+            };
+            let explanation = Explanation {
+                service: ServiceKey::new("a.B"),
+                roads: vec![Road {
+                    origin: "registry r://h".to_owned(),
+                    steps: left.iter().map(step).collect(),
+                }],
+            };
+            let text = explanation.to_string();
+            let marked = text.lines().find(|line| line.ends_with("<- here"));
+            match want.strip_prefix("not: ") {
+                None => assert!(
+                    text.starts_with("a.B can be called") && marked.is_none(),
+                    "{text}"
+                ),
+                Some(step) => {
+                    assert!(text.starts_with("a.B has no provider"), "{text}");
+                    assert!(marked.is_some_and(|line| line.contains(step)), "{text}");
+                }
+            }
+            assert_eq!(explanation.is_available(), want == "can");
+        }
     }
 }
