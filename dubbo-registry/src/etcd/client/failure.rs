@@ -58,7 +58,17 @@ fn is_refused(status: &Status) -> bool {
             | Code::PermissionDenied
             | Code::Unauthenticated
             | Code::Unimplemented
-    )
+    ) || is_too_large(status)
+}
+
+/// Both the member and its gRPC have a limit.
+fn is_too_large(status: &Status) -> bool {
+    let message = status.message();
+    match status.code() {
+        Code::InvalidArgument => message.contains("too large"),
+        Code::ResourceExhausted => message.contains("larger than max"),
+        _ => false,
+    }
 }
 
 fn reason(status: &Status) -> String {
@@ -69,7 +79,7 @@ fn reason(status: &Status) -> String {
         Code::InvalidArgument if status.message().contains(BAD_LOGIN) => {
             "it does not accept this login: look at `username` and `password`"
         }
-        Code::InvalidArgument if status.message().contains("too large") => {
+        _ if is_too_large(status) => {
             "it is too large: the members' `--max-request-bytes` says how large a request may be"
         }
         Code::PermissionDenied => {

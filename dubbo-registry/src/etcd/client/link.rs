@@ -2,7 +2,9 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{
+    FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, future::BoxFuture, stream,
+};
 use http::uri::PathAndQuery;
 use parking_lot::Mutex;
 use prost::Message;
@@ -11,7 +13,7 @@ use tonic::{
     Request, Status,
     client::Grpc,
     metadata::{Ascii, MetadataValue},
-    transport::{Channel, Endpoint},
+    transport::{Channel, Endpoint, Error},
 };
 use tonic_prost::ProstCodec;
 
@@ -33,6 +35,15 @@ pub(super) struct Link {
 
 type Token = MetadataValue<Ascii>;
 
+/// How one connects. Tests do without sockets.
+pub(super) type Dial =
+    Arc<dyn Fn(Endpoint) -> BoxFuture<'static, Result<Channel, Error>> + Send + Sync>;
+
+/// Over the network.
+pub(super) fn dial() -> Dial {
+    Arc::new(|endpoint| async move { endpoint.connect().await }.boxed())
+}
+
 /// Answers, as they come.
 pub(super) type Answers<A> = Pin<Box<dyn Stream<Item = Result<A, Status>> + Send>>;
 
@@ -51,10 +62,13 @@ pub(super) mod method {
 
 impl Link {
     /// Connects to `member`, `host:port`, and logs in where there is a login.
-    pub(super) async fn connect(options: &Options, member: &str) -> Result<Self, Status> {
+    pub(super) async fn connect(
+        options: &Options,
+        member: &str,
+        dial: &Dial,
+    ) -> Result<Self, Status> {
         let endpoint = endpoint(options, member).map_err(Status::invalid_argument)?;
-        let channel = endpoint
-            .connect()
+        let channel = dial(endpoint)
             .await
             .map_err(|error| Status::unavailable(format!("{member}: {}", chain(&error))))?;
         let link = Self {
@@ -163,7 +177,7 @@ fn endpoint(options: &Options, member: &str) -> Result<Endpoint, String> {
     } else {
         "http"
     };
-    let bad = |error: &tonic::transport::Error| format!("{member}: {}", chain(error));
+    let bad = |error: &Error| format!("{member}: {}", chain(error));
     let endpoint = Endpoint::from_shared(format!("{scheme}://{member}"))
         .map_err(|error| bad(&error))?
         .connect_timeout(options.timeout);

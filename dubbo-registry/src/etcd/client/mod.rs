@@ -5,10 +5,13 @@
 //! carries them.
 
 mod failure;
+mod keys;
 mod link;
 mod messages;
 mod options;
 mod session;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod watches;
 
@@ -21,11 +24,12 @@ use prost::Message;
 use tokio::{runtime::Handle, sync::watch, task::JoinSet, time::timeout};
 
 use self::{
-    link::method,
+    keys::{after, below, below_end, key, name_of},
+    link::{Dial, method},
     messages::{
-        Compare, DeleteRangeRequest, DeleteRangeResponse, KeyValue, LeaseRevokeRequest,
-        LeaseRevokeResponse, PutRequest, PutResponse, RangeRequest, RangeResponse, Request,
-        Response, TxnRequest, TxnResponse, Value,
+        Compare, DeleteRangeRequest, DeleteRangeResponse, LeaseRevokeRequest, LeaseRevokeResponse,
+        PutRequest, PutResponse, RangeRequest, RangeResponse, Request, Response, TxnRequest,
+        TxnResponse, Value,
     },
     session::Shared,
     watches::Range,
@@ -71,8 +75,12 @@ pub(super) enum Shown {
 
 impl Connection {
     pub(super) fn new(options: Options) -> Self {
+        Self::over(options, link::dial())
+    }
+
+    fn over(options: Options, dial: Dial) -> Self {
         Self {
-            shared: Arc::new(Shared::new(options)),
+            shared: Arc::new(Shared::new(options, dial)),
             driver: Mutex::new(None),
         }
     }
@@ -417,32 +425,4 @@ enum Page {
     Whole = 256,
     /// Keys alone.
     Names = 1024,
-}
-
-fn key(path: &str) -> Bytes {
-    Bytes::copy_from_slice(path.as_bytes())
-}
-
-/// The first key below `path`, and the first that no longer is.
-fn below(path: &str) -> (Bytes, Bytes) {
-    let path = path.strip_suffix('/').unwrap_or(path);
-    (key(&format!("{path}/")), below_end(path.as_bytes()))
-}
-
-/// The first key that is no longer below `path`: `0` comes right after `/`.
-fn below_end(path: &[u8]) -> Bytes {
-    [path, b"0"].concat().into()
-}
-
-/// The key that comes right after `key`.
-fn after(key: &[u8]) -> Bytes {
-    [key, b"\0"].concat().into()
-}
-
-/// What the key of `item` has after `first`. One that is no text is nobody's.
-fn name_of<'i>(item: &'i KeyValue, first: &[u8]) -> Option<&'i str> {
-    let name = item.key.strip_prefix(first)?;
-    std::str::from_utf8(name)
-        .ok()
-        .filter(|name| !name.is_empty())
 }

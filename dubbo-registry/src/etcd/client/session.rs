@@ -16,7 +16,7 @@ use tonic::Status;
 
 use super::{
     Options, failure,
-    link::{Answers, Link, method},
+    link::{Answers, Dial, Link, method},
     messages::{
         LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse,
     },
@@ -47,6 +47,7 @@ pub(super) async fn drive(shared: Arc<Shared>) {
 /// What the driver of a connection, its requests and its watches share.
 pub(super) struct Shared {
     pub(super) options: Options,
+    dial: Dial,
     pub(super) address: String,
     pub(super) session: watch::Sender<Session>,
     pub(super) state: Mutex<State>,
@@ -65,10 +66,11 @@ pub(super) struct State {
 }
 
 impl Shared {
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: Options, dial: Dial) -> Self {
         Self {
             address: options.address(),
             options,
+            dial,
             session: watch::Sender::new(Session::Down(None)),
             state: Mutex::default(),
             watches: Arc::default(),
@@ -112,7 +114,7 @@ impl Driver {
     async fn stay_with(&mut self, member: &str) -> RegistryError {
         let shared = Arc::clone(&self.shared);
         let error = |operation: &str, status| failure::of(operation, &shared.address, status);
-        let connecting = Link::connect(&shared.options, member);
+        let connecting = Link::connect(&shared.options, member, &shared.dial);
         let link = match shared.in_time(connecting).await {
             Ok(link) => link,
             Err(status) => return error("connect", status),
