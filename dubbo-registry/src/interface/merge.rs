@@ -1,6 +1,10 @@
 //! All places where what a consumer asks for stands, as one state.
 
-use std::{collections::BTreeMap, mem, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use dubbo_core::{
@@ -120,7 +124,8 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Listing<B, L> {
             }
         }
         for ((place, _), shelf) in &mut self.shelves {
-            if mem::take(&mut shelf.stale) {
+            // Those that changed at the same time need no round of their own.
+            if mem::take(&mut shelf.stale) || shelf.seen.has_changed().unwrap_or(false) {
                 let seen = shelf.seen.borrow_and_update();
                 if let Some(entries) = &seen.last {
                     let read = entries.iter().filter_map(|e| self.layout.read(place, e));
@@ -133,7 +138,7 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Listing<B, L> {
 
     /// Follows what is behind `names`, and no longer what was behind others.
     fn follow_names(&mut self, names: &[Arc<str>]) {
-        let places: Vec<_> = names
+        let places: BTreeSet<_> = names
             .iter()
             .flat_map(|name| wanted(self.layout.named(name, &self.consumer), &self.consumer))
             .collect();
