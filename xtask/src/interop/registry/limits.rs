@@ -38,8 +38,8 @@ const LIMITS: &[Limit] = &[
     Limit {
         registry: Some(Registry::Etcd),
         consumer: Some(Party::Go),
-        scenario: |scenario| scenario.level() != Level::Application,
-        reason: "dubbo-go's consumer does not hear from etcd of a provider by interface that leaves or comes back",
+        scenario: |scenario| scenario.level() == Level::Interface,
+        reason: "dubbo-go's consumer does not hear from etcd of a provider by interface that comes back",
         ..ANY
     },
     Limit {
@@ -56,4 +56,20 @@ const LIMITS: &[Limit] = &[
         reason: "dubbo-go's provider does not register again in Nacos, or late, when the server was lost",
         ..ANY
     },
+    Limit {
+        registry: Some(Registry::Nacos),
+        consumer: Some(Party::Go),
+        scenario: Scenario::is_outage,
+        reason: EMPTY_LIST,
+        ..ANY
+    },
+    Limit {
+        registry: Some(Registry::Nacos),
+        consumer: Some(Party::Java),
+        scenario: Scenario::is_outage,
+        reason: EMPTY_LIST,
+        ..ANY
+    },
 ];
+const EMPTY_LIST: &str = "the consumers of dubbo-go and Dubbo Java believe the empty list of a Nacos that has just come back, until the \
+     provider has registered again";
