@@ -162,7 +162,7 @@ real_server!(
         plugin: "nacos",
         variable: "NACOS",
         ports: &[1000],
-        params: "",
+        params: "poll-interval=2s",
         forgets: Duration::from_secs(30),
         compares: Err("r-nacos writes without comparing; the scripted Nacos compares"),
         watches: Err("r-nacos does not tell how many watches it has"),
