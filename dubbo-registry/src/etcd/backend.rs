@@ -194,9 +194,10 @@ impl TextStore for Cluster {
             })?,
         };
         let put = self.connection.put_if(&path, text.as_bytes(), revision);
-        Ok(match put.await? {
-            true => CasOutcome::Written,
-            false => CasOutcome::Conflict,
+        Ok(if put.await? {
+            CasOutcome::Written
+        } else {
+            CasOutcome::Conflict
         })
     }
 

@@ -119,3 +119,104 @@ struct Document<'a> {
 }
 
 const TAG: &str = "dubbo.tag";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Instances {
+        Instances::of_url(&"etcdv3://h".parse().expect("valid"))
+    }
+
+    fn read(json: &str) -> Option<ServiceInstance> {
+        let entry = Entry {
+            id: "10.0.0.7:20000".into(),
+            value: json.as_bytes().into(),
+        };
+        layout().read("a", &entry)
+    }
+
+    #[test]
+    fn an_instance_is_written_as_dubbo_go_writes_it() {
+        let mut instance = ServiceInstance::new("a", "10.0.0.7", 20000);
+        instance.metadata = BTreeMap::from([
+            ("dubbo.tag".to_owned(), "gray".to_owned()),
+            ("meta-v".to_owned(), "1.0.0".to_owned()),
+        ]);
+        let written = layout().write(&instance).expect("JSON");
+        assert_eq!(&*written.id, "10.0.0.7:20000");
+        assert_eq!(
+            String::from_utf8_lossy(&written.value),
+            r#"{"ID":"10.0.0.7:20000","ServiceName":"a","Host":"10.0.0.7","Port":20000,"Weight":100,"Enable":true,"Healthy":true,"Metadata":{"dubbo.tag":"gray","meta-v":"1.0.0"},"ServiceMetadata":null,"Address":"","GroupName":"","Tag":"gray"}"#
+        );
+    }
+
+    #[test]
+    fn an_instance_reads_back_as_it_was() {
+        let mut instance = ServiceInstance::new("a", "2001:db8::1", 50051);
+        instance.enabled = false;
+        instance.healthy = false;
+        instance.weight = 7;
+        instance.metadata = BTreeMap::from([("ü\"".to_owned(), "\n".to_owned())]);
+        let written = layout().write(&instance).expect("JSON");
+        assert_eq!(&*written.id, "2001:db8::1:50051");
+        assert_eq!(layout().read("a", &written), Some(instance));
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_does_not_matter() {
+        let least = ServiceInstance::new("a", "h", 1);
+        for json in [
+            r#"{"Host":"h","Port":1}"#,
+            r#"{"Host":"h","Port":1,"Weight":0,"Metadata":null,"ServiceMetadata":{"app":"a"},"New":[1]}"#,
+            r#"{"Host":"h","Port":1,"Weight":-1,"Metadata":[],"Tag":"","Enable":null}"#,
+            r#"{"Host":"h","Port":1,"Weight":99999999999}"#,
+        ] {
+            assert_eq!(read(json).as_ref(), Some(&least), "{json}");
+        }
+        let json = r#"{"Host":"h","Port":1,"Weight":5,"Enable":false,"Healthy":false,"Tag":"t","Metadata":{"n":1,"x":null}}"#;
+        let instance = read(json).expect("an instance");
+        assert!(!instance.enabled && !instance.healthy);
+        assert_eq!(instance.weight, 5);
+        let metadata: Vec<_> = instance
+            .metadata
+            .iter()
+            .map(|(k, v)| (&**k, &**v))
+            .collect();
+        assert_eq!(metadata, [("dubbo.tag", "t"), ("n", "1")]);
+    }
+
+    #[test]
+    fn what_is_no_instance_is_left_out() {
+        for json in [
+            "",
+            "junk",
+            "null",
+            "[]",
+            "{}",
+            r#"{"app":"a","revision":"r","services":{}}"#,
+            r#"{"Host":"h"}"#,
+            r#"{"Host":"","Port":1}"#,
+            r#"{"Host":"h","Port":0}"#,
+            r#"{"Host":"h","Port":70000}"#,
+            r#"{"Host":"h","Port":"1"}"#,
+            r#"{"host":"h","port":1}"#,
+        ] {
+            assert_eq!(read(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn instances_stand_below_their_application() {
+        for (url, want) in [
+            ("etcdv3://h", "/services/a"),
+            ("etcdv3://h?group=g1", "/g1/a"),
+        ] {
+            let layout = Instances::of_url(&url.parse().expect("valid"));
+            assert_eq!(&*layout.place("a").expect("a name").0, want);
+        }
+        for name in ["", "a/b", "/", ".", ".."] {
+            assert!(layout().place(name).is_err(), "{name}");
+        }
+    }
+}

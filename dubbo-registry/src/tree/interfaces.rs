@@ -254,6 +254,30 @@ mod tests {
     }
 
     #[test]
+    fn with_plain_names_an_inner_class_stands_where_dubbo_go_writes_and_where_it_reads() {
+        let layout = default().with_plain_names();
+        let places = |interface: &str| -> Vec<_> {
+            let url = format!("tri://h/{interface}?interface={interface}&category=providers");
+            let url: Url = url.parse().expect("a URL");
+            let written = layout.write(&url, Category::Providers).expect("can be");
+            let written: Vec<_> = written.into_iter().map(|(place, _)| place).collect();
+            let followed: Vec<_> = layout.places(&url).into_iter().map(|(p, _)| p).collect();
+            assert_eq!(written, followed);
+            written.iter().map(|place| place.0.to_string()).collect()
+        };
+        assert_eq!(places("x.Y"), ["/dubbo/x.Y/providers"]);
+        assert_eq!(
+            places("x.Y$Z"),
+            ["/dubbo/x.Y%24Z/providers", "/dubbo/x.Y$Z/providers"]
+        );
+        assert_eq!(places("x/Y"), ["/dubbo/x%2FY/providers"]);
+        let all: Url = "consumer://h/x?interface=*&category=providers"
+            .parse()
+            .expect("valid");
+        assert_eq!(layout.named("x.Y$Z", &all), layout.named("x.Y%24Z", &all));
+    }
+
+    #[test]
     fn registry_t17_a_provider_may_say_little() {
         let url = read("dubbo%3A%2F%2F10.0.0.8%3A20880%2Forg.example.Greeter%3Fapplication%3Da%26version%3D1.0.0")
             .expect("a URL");

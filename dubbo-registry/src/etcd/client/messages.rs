@@ -72,12 +72,12 @@ pub(super) struct Compare {
     pub(super) target: i32,
     #[prost(bytes = "bytes", tag = "3")]
     pub(super) key: Bytes,
-    #[prost(oneof = "Value", tags = "6, 7, 8")]
-    pub(super) value: Option<Value>,
+    #[prost(oneof = "Aspect", tags = "6, 7, 8")]
+    pub(super) aspect: Option<Aspect>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub(super) enum Value {
+pub(super) enum Aspect {
     #[prost(int64, tag = "6")]
     ModRevision(i64),
     #[prost(bytes = "bytes", tag = "7")]
@@ -87,15 +87,15 @@ pub(super) enum Value {
 }
 
 impl Compare {
-    pub(super) fn equal(key: &Bytes, value: Value) -> Self {
+    pub(super) fn equal(key: &Bytes, aspect: Aspect) -> Self {
         Self {
-            target: match value {
-                Value::ModRevision(_) => 2,
-                Value::Value(_) => 3,
-                Value::Lease(_) => 4,
+            target: match aspect {
+                Aspect::ModRevision(_) => 2,
+                Aspect::Value(_) => 3,
+                Aspect::Lease(_) => 4,
             },
             key: key.clone(),
-            value: Some(value),
+            aspect: Some(aspect),
         }
     }
 }

@@ -27,9 +27,9 @@ use self::{
     keys::{after, below, below_end, key, name_of},
     link::{Dial, method},
     messages::{
-        Compare, DeleteRangeRequest, DeleteRangeResponse, LeaseRevokeRequest, LeaseRevokeResponse,
-        PutRequest, PutResponse, RangeRequest, RangeResponse, Request, Response, TxnRequest,
-        TxnResponse, Value,
+        Aspect, Compare, DeleteRangeRequest, DeleteRangeResponse, LeaseRevokeRequest,
+        LeaseRevokeResponse, PutRequest, PutResponse, RangeRequest, RangeResponse, Request,
+        Response, TxnRequest, TxnResponse,
     },
     session::Shared,
     watches::Range,
@@ -171,8 +171,8 @@ impl Connection {
         let (key, value) = (key(path), Bytes::copy_from_slice(value));
         let question = TxnRequest {
             compare: vec![
-                Compare::equal(&key, Value::Lease(lease)),
-                Compare::equal(&key, Value::Value(value.clone())),
+                Compare::equal(&key, Aspect::Lease(lease)),
+                Compare::equal(&key, Aspect::Value(value.clone())),
             ],
             success: Vec::new(),
             failure: vec![
@@ -233,7 +233,7 @@ impl Connection {
     ) -> Result<bool, RegistryError> {
         let key = key(path);
         let question = TxnRequest {
-            compare: vec![Compare::equal(&key, Value::ModRevision(revision))],
+            compare: vec![Compare::equal(&key, Aspect::ModRevision(revision))],
             success: vec![
                 Request::Put(PutRequest {
                     key,
@@ -361,7 +361,7 @@ impl Connection {
         request: Request,
     ) -> Result<(), RegistryError> {
         let question = TxnRequest {
-            compare: vec![Compare::equal(&key(path), Value::Lease(lease))],
+            compare: vec![Compare::equal(&key(path), Aspect::Lease(lease))],
             success: vec![request.into()],
             failure: Vec::new(),
         };

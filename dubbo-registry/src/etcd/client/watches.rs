@@ -251,19 +251,21 @@ impl Target {
     fn armed(&mut self) {
         match self.waiting.take() {
             // Whoever waited and does no longer ends the watch.
-            Some(waiting) => drop(waiting.send(Ok(()))),
+            Some(waiting) => {
+                let _ = waiting.send(Ok(()));
+            }
             None => self.hint.give(),
         }
     }
 
     /// One that was armed before stays without a watch until the next connection: what is followed is read now and then.
     fn refused(&mut self, id: u64, reason: &str) {
-        match self.waiting.take() {
-            Some(waiting) => drop(waiting.send(Err(reason.to_owned()))),
-            None => {
-                tracing::warn!(id, reason, "what was watched may no longer be");
-                self.hint.give();
-            }
+        if let Some(waiting) = self.waiting.take() {
+            // Whoever waited may have given up.
+            let _ = waiting.send(Err(reason.to_owned()));
+            return;
         }
+        tracing::warn!(id, reason, "what was watched may no longer be");
+        self.hint.give();
     }
 }

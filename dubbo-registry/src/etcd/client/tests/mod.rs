@@ -56,4 +56,4 @@ fn hint() -> (Hint, Arc<Notify>) {
 }
 
 /// Longer than anything takes here.
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_mins(2);
