@@ -41,18 +41,33 @@ pub(super) fn run(registries: &[Registry]) -> Result<bool, Failure> {
     Ok(well && count.failed == 0 && count.passed > 0)
 }
 
-/// Which tests need a server of this kind: a test target, and how the names of those in it begin.
+/// Which tests need a server of this kind: a test target, and how the names of those in it begin. The examples' are last.
 fn targets(registry: Registry) -> &'static [(&'static str, &'static str)] {
     match registry {
-        Registry::Nacos => &[("real_servers", "nacos::")],
-        Registry::Zookeeper => &[("real_servers", "zookeeper::"), ("zookeeper_server", "")],
-        Registry::Etcd => &[("real_servers", "etcd::")],
+        Registry::Nacos => &[
+            ("real_servers", "nacos::"),
+            ("registries", "programs_find_each_other_by_nacos"),
+        ],
+        Registry::Zookeeper => &[
+            ("real_servers", "zookeeper::"),
+            ("zookeeper_server", ""),
+            ("registries", "programs_find_each_other_by_zookeeper"),
+        ],
+        Registry::Etcd => &[
+            ("real_servers", "etcd::"),
+            ("registries", "programs_find_each_other_by_etcd"),
+        ],
     }
 }
 
 /// They take turns, as some end the server.
 fn those_in(target: &str, filter: &str) -> Command {
-    let mut test = process::cargo(["test", "--package=dubbo-registry", "--features=full"]);
+    let mut test = process::cargo([
+        "test",
+        "--package=dubbo-registry",
+        "--package=examples",
+        "--all-features",
+    ]);
     test.arg(format!("--test={target}"))
         .args(["--", "--ignored", "--test-threads=1", filter]);
     test
