@@ -31,9 +31,9 @@ pub(super) fn run(registries: &[Registry]) -> Result<bool, Failure> {
                 .stderr(Stdio::inherit())
                 .output()
                 .map_err(|e| Failure::new(format!("cargo cannot be run: {e}"), "put it on PATH"))?;
-            let text = String::from_utf8_lossy(&output.stdout);
-            print!("{text}");
-            count.add(&text);
+            let printed = String::from_utf8_lossy(&output.stdout);
+            print!("{printed}");
+            count.add(&printed);
             well &= output.status.success();
         }
     }
