@@ -28,7 +28,7 @@ impl<T> Update<T> {
 /// Dropping it ends the subscription.
 pub struct Subscription<T> {
     updates: watch::Receiver<Update<T>>,
-    _end: OnDrop,
+    end: OnDrop,
 }
 
 impl<T: Clone> Subscription<T> {
@@ -39,14 +39,14 @@ impl<T: Clone> Subscription<T> {
     ) -> Self {
         Self {
             updates,
-            _end: OnDrop(Some(Box::new(unsubscribe))),
+            end: OnDrop(Some(Box::new(unsubscribe))),
         }
     }
 
     /// Keeps `what` until the subscription is dropped.
     pub fn holding(mut self, what: impl Send + Sync + 'static) -> Self {
-        let end = self._end.0.take();
-        self._end = OnDrop(Some(Box::new(move || {
+        let end = self.end.0.take();
+        self.end = OnDrop(Some(Box::new(move || {
             drop(what);
             if let Some(end) = end {
                 end();
