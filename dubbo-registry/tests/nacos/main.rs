@@ -3,5 +3,10 @@
 
 #![cfg(feature = "nacos")]
 
+mod lists;
+mod logins;
+mod outages;
+mod services;
 mod suite;
+mod texts;
 mod world;

@@ -70,14 +70,15 @@ impl Driver {
             let failure = match shared.beat(naming).await {
                 Ok(()) => {
                     // One that took so long was made on another connection.
+                    reachable_since = None;
                     if !is_up || begun.elapsed() > SLOW {
+                        is_up = true;
+                        shared.be_told(naming).await;
                         self.up();
                     }
-                    is_up = true;
-                    reachable_since = None;
                     shared.leave_again().await;
                     tokio::select! {
-                        () = sleep(BEAT) => {}
+                        () = sleep(BEAT.min(shared.options.poll)) => {}
                         () = shared.alarm.notified() => {}
                     }
                     continue;
@@ -91,7 +92,12 @@ impl Driver {
                     Ok(()) => reachable_since.or(Some(begun)),
                     Err(_) => None,
                 };
-                if reachable_since.is_some_and(|since| since.elapsed() > self.patience) {
+                let patience = match why {
+                    // It was let rest, and has not noticed.
+                    Why::Broken => self.patience / 3,
+                    _ => self.patience,
+                };
+                if reachable_since.is_some_and(|since| since.elapsed() > patience) {
                     self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
                     shared.naming.lock().take();
                     self.down(failure.into_error());
@@ -138,7 +144,7 @@ impl Driver {
 }
 
 impl Shared {
-    /// Makes a client on which the server says something.
+    /// Makes a client.
     async fn connect(&self) -> Result<NamingService, Failure> {
         self.reach().await.map_err(Failure::unavailable)?;
         self.log_in().await?;
@@ -147,12 +153,17 @@ impl Shared {
             Some(login) => builder.with_auth_plugin(Arc::clone(login) as _),
             None => builder,
         };
-        let naming = self.make("connect", builder.build()).await?;
+        self.make("connect", builder.build()).await
+    }
+
+    /// Has the server say something on this connection, so that its end is noticed. nacos-sdk would see to it itself, if
+    /// it noticed all of its connections.
+    async fn be_told(&self, naming: &NamingService) {
         let (group, service) = probe();
-        let listener = Arc::new(Deaf);
+        let listener = Arc::clone(&self.deaf) as _;
         let subscribed = naming.subscribe(service, Some(group), Vec::new(), listener);
-        self.within(|| "connect".to_owned(), subscribed).await?;
-        Ok(naming)
+        // That a subscription failed is never said; that it takes long, the next sign of life shows.
+        let _ = self.within(|| "connect".to_owned(), subscribed).await;
     }
 
     /// Asks whether the server is there and answers us.
@@ -241,7 +252,7 @@ impl Shared {
             said(&self.address, left);
         });
         let (group, service) = probe();
-        let deaf: Arc<dyn NamingEventListener> = Arc::new(Deaf);
+        let deaf: Arc<dyn NamingEventListener> = Arc::clone(&self.deaf) as _;
         let probe = ((Arc::from(group), Arc::from(service)), deaf);
         let unsubscribing = topics.into_iter().chain([probe]);
         let unsubscribing = unsubscribing.map(|((group, service), listener)| async move {
@@ -267,7 +278,7 @@ fn said(address: &str, done: Result<(), Failure>) {
 }
 
 /// Hears of the service of the heartbeat.
-struct Deaf;
+pub(super) struct Deaf;
 
 impl NamingEventListener for Deaf {
     fn event(&self, _event: Arc<NamingChangeEvent>) {}

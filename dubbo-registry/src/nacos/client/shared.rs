@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    Failure, Options, Why, login::Login, options::APART, publications::Publications,
+    Failure, Options, Why, login::Login, naming::Deaf, options::APART, publications::Publications,
     subscriptions::Topics, texts::Line,
 };
 use crate::backend::{Session, TextKey};
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) naming: Mutex<Option<NamingService>>,
     pub(super) publications: Mutex<Publications>,
     pub(super) topics: Topics,
+    /// Listens to the service of the heartbeat.
+    pub(super) deaf: Arc<Deaf>,
     /// Through which texts are read and written.
     pub(super) reading: Line,
     /// Through which changes of texts are heard of.
@@ -74,6 +76,7 @@ impl Shared {
             naming: Mutex::default(),
             publications: Mutex::default(),
             topics: Topics::default(),
+            deaf: Arc::new(Deaf),
             reading: Line::default(),
             listening: Line::default(),
             alarm: Notify::new(),

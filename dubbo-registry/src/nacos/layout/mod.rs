@@ -11,6 +11,8 @@ mod texts;
 
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod names_tests;
 
 use dubbo_core::url::Url;
 
