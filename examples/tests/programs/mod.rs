@@ -110,4 +110,4 @@ pub(crate) fn ended(command: &mut Command) -> (Output, String, String) {
 }
 
 /// Far more than any line takes, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
