@@ -55,6 +55,7 @@ fn targets(registry: Registry) -> &'static [(&'static str, &'static str)] {
         ],
         Registry::Etcd => &[
             ("real_servers", "etcd::"),
+            ("etcd_server", ""),
             ("registries", "programs_find_each_other_by_etcd"),
         ],
     }
