@@ -78,6 +78,38 @@ async fn registry_t19_keys_end_with_their_lease_and_are_back_with_the_next() {
 
 #[tokio::test]
 #[ignore = "needs an etcd server"]
+async fn a_lease_that_an_administrator_takes_back_is_followed_by_another() {
+    let (eyes, root) = (Eyes::on(&server()), corner("revoked"));
+    let registry = Program::new(&server(), &format!("group={root}&session=3s")).registry();
+    let url = provider("x.Y", 1);
+    let path = format!("{root}/x.Y/providers/{}", url.encode());
+    registry.register(&url).await.expect("registers");
+    for _ in 0..2 {
+        let before = eyes.item(&path).await.expect("is there").lease;
+        eyes.tell(&["lease", "revoke", &format!("{before:x}")])
+            .await;
+        soon("another lease", async {
+            while eyes
+                .item(&path)
+                .await
+                .is_none_or(|item| item.lease == before)
+            {
+                tokio::time::sleep(GLANCE).await;
+            }
+        })
+        .await;
+        // A request with the lease that is gone shows that it is.
+        registry
+            .register(&provider("x.Y", 2))
+            .await
+            .expect("in the new session");
+    }
+    registry.close().await;
+    assert_eq!(eyes.keys(&root).await, [""; 0]);
+}
+
+#[tokio::test]
+#[ignore = "needs an etcd server"]
 async fn a_program_that_dies_is_forgotten_after_its_session() {
     let (eyes, root) = (Eyes::on(&server()), corner("dies"));
     let address = server();

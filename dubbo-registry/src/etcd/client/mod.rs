@@ -122,12 +122,12 @@ impl Connection {
         let mut found = Vec::new();
         let mut next = Some(first.clone());
         while let Some(start) = next {
-            let page = self.page(path, start, &end, Page::Whole).await?;
-            next = page
-                .kvs
-                .last()
-                .filter(|_| page.more)
-                .map(|last| after(&last.key));
+            let page = self.page(path, &start, &end, Page::Whole).await?;
+            let last = page.kvs.last().filter(|_| page.more);
+            // A member that turns in circles is not followed.
+            next = last
+                .map(|last| after(&last.key))
+                .filter(|next| *next > start);
             for item in page.kvs {
                 let name = name_of(&item, &first).filter(|name| !name.contains('/'));
                 if let Some(name) = name {
@@ -144,15 +144,17 @@ impl Connection {
         let mut names: Vec<String> = Vec::new();
         let mut next = Some(first.clone());
         while let Some(start) = next {
-            let page = self.page(path, start, &end, Page::Names).await?;
+            let page = self.page(path, &start, &end, Page::Names).await?;
             // What is below the last name is left out.
-            next = page.kvs.last().filter(|_| page.more).map(|last| {
+            let last = page.kvs.last().filter(|_| page.more);
+            let then = last.map(|last| {
                 let rest = last.key.get(first.len()..).unwrap_or_default();
                 match rest.iter().position(|byte| *byte == b'/') {
                     Some(at) => below_end(&last.key[..first.len() + at]),
                     None => after(&last.key),
                 }
             });
+            next = then.filter(|next| *next > start);
             for item in &page.kvs {
                 let name = name_of(item, &first).and_then(|name| name.split('/').next());
                 if let Some(name) = name.filter(|name| !name.is_empty()) {
@@ -340,12 +342,12 @@ impl Connection {
     async fn page(
         &self,
         path: &str,
-        key: Bytes,
+        key: &Bytes,
         end: &Bytes,
         page: Page,
     ) -> Result<RangeResponse, RegistryError> {
         let question = RangeRequest {
-            key,
+            key: key.clone(),
             range_end: end.clone(),
             limit: page as i64,
             keys_only: page == Page::Names,

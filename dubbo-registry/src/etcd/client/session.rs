@@ -1,6 +1,6 @@
 //! Keeping a session: a lease, and a connection on which it is kept alive.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
@@ -30,7 +30,7 @@ pub(super) async fn drive(shared: Arc<Shared>) {
         backoff: Backoff::new(RECONNECT),
         session: 0,
         connection: 0,
-        said: String::new(),
+        said: BTreeSet::new(),
         shared,
     };
     loop {
@@ -105,8 +105,8 @@ struct Driver {
     backoff: Backoff,
     session: u64,
     connection: u64,
-    /// The last failure that was told.
-    said: String,
+    /// The failures that were told since it last worked: each member may have its own.
+    said: BTreeSet<String>,
 }
 
 impl Driver {
@@ -197,11 +197,14 @@ impl Driver {
 
     fn tell(&mut self, error: &RegistryError) {
         let text = error.to_string();
-        if text == self.said {
+        if self.said.contains(&text) {
             tracing::debug!(error = text, "still trying");
         } else {
             tracing::warn!(error = text, "trying again until it works");
-            self.said = text;
+            if self.said.len() == REMEMBERED {
+                self.said.clear();
+            }
+            self.said.insert(text);
         }
     }
 }
@@ -253,3 +256,6 @@ const RECONNECT: BackoffPolicy = BackoffPolicy {
     multiplier: 1.5,
     jitter: 0.5,
 };
+
+/// How many different failures are told once.
+const REMEMBERED: usize = 32;

@@ -51,6 +51,8 @@ pub(super) struct State {
     pub(super) login: Option<(String, String)>,
     /// The token that is good; each login makes a new one.
     pub(super) token: u64,
+    /// Whether each list ends with this key and goes on.
+    pub(super) circles: Option<KeyValue>,
     /// Why no watch is armed.
     pub(super) refuses_watches: Option<String>,
     last_watch: i64,
@@ -192,6 +194,10 @@ impl World {
                 };
                 let mut kvs: Vec<_> = state.items.range(range.key..end).collect();
                 let limit = usize::try_from(range.limit).expect("a size");
+                if let Some(item) = &state.circles {
+                    let (kvs, more) = (vec![item.clone()], true);
+                    return Ok(RangeResponse { kvs, more }.encode_to_vec());
+                }
                 let more = limit > 0 && kvs.len() > limit;
                 if more {
                     kvs.truncate(limit);

@@ -1,8 +1,10 @@
 //! Tokens, and lists that come in pages.
 
+use bytes::Bytes;
 use dubbo_core::registry::RegistryErrorKind;
 
 use super::{connection, member::World, up};
+use crate::etcd::client::messages::KeyValue;
 
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_no_longer_good_is_renewed_unseen() {
@@ -84,4 +86,26 @@ async fn names_are_found_without_reading_all_that_is_below_them() {
     let names = client.names("/a").await.expect("lists");
     assert_eq!(names, ["x", "x.Y", "x.Y.Z", "y"]);
     assert_eq!(world.log(), ["range /a/", "range /a/x.Y0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_turns_in_circles_is_not_followed() {
+    let world = World::new();
+    let client = connection(&world, "etcdv3://a:1");
+    up(&client).await;
+    for (key, names) in [
+        ("/a/b/c", &["b"][..]),
+        ("/a/b", &["b"]),
+        ("/z", &[]),
+        ("", &[]),
+    ] {
+        world.state.lock().circles = Some(KeyValue {
+            key: Bytes::from_static(key.as_bytes()),
+            ..KeyValue::default()
+        });
+        world.log();
+        assert_eq!(client.names("/a").await.expect("answers"), names, "{key}");
+        client.list("/a").await.expect("answers");
+        assert!(world.log().len() <= 4, "{key}");
+    }
 }
