@@ -30,6 +30,7 @@ impl Interfaces {
     }
 
     /// With both spellings of names that have to be escaped: on etcd dubbo-go writes one and reads the other.
+    #[cfg(any(feature = "etcd", test))]
     pub(crate) fn with_plain_names(self) -> Self {
         Self {
             has_plain_names: true,
