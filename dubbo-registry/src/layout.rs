@@ -14,11 +14,8 @@ pub(crate) trait InterfaceLayout<V>: Send + Sync + 'static {
     /// # Errors
     ///
     /// It cannot be written there.
-    fn write(
-        &self,
-        url: &Url,
-        category: Category,
-    ) -> Result<Vec<(Place, Entry<V>)>, RegistryError>;
+    fn write(&self, url: &Url, category: Category)
+    -> Result<Vec<(Place, Entry<V>)>, RegistryError>;
 
     /// The places where what `consumer` asks for stands; its interface, group and version are no patterns here that a
     /// place depends on.

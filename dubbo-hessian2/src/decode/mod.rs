@@ -220,7 +220,10 @@ impl<'a> Decoder<'a> {
     /// Reads an entry of a map, and counts its memory.
     ///
     /// Inlined, so that key and value are made where they stay: moving them costs as much as reading them.
-    #[expect(clippy::inline_always, reason = "a seventh faster in maps of short strings")]
+    #[expect(
+        clippy::inline_always,
+        reason = "a seventh faster in maps of short strings"
+    )]
     #[inline(always)]
     pub(crate) fn entry<K: FromHessian, V: FromHessian>(&mut self) -> Result<(K, V), DecodeError> {
         let start = self.position();
