@@ -22,9 +22,9 @@
 
 mod backend;
 mod client;
-#[cfg(test)]
-mod golden;
 mod layout;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

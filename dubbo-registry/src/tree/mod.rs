@@ -3,7 +3,7 @@
 
 mod interfaces;
 #[cfg(test)]
-pub(crate) mod recorded;
+pub(crate) mod tests;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -68,24 +68,5 @@ fn absolute(path: &str) -> String {
     match path.trim_matches('/') {
         "" => String::new(),
         path => format!("/{path}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_root_has_one_slash_at_its_beginning() {
-        for (url, want) in [
-            ("zookeeper://h", "/dubbo"),
-            ("zookeeper://h?group=", "/dubbo"),
-            ("zookeeper://h?group=g1", "/g1"),
-            ("zookeeper://h?group=/g1/", "/g1"),
-            ("zookeeper://h?group=/a/b", "/a/b"),
-            ("zookeeper://h?group=/", ""),
-        ] {
-            assert_eq!(root(&url.parse().expect(url), "/dubbo"), want, "{url}");
-        }
     }
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use dubbo_core::url::Url;
 use serde_json::Value;
 
-use super::{Instances, says_all};
+use super::super::{Instances, says_all};
 use crate::{
     backend::{Entry, Place},
     layout::{InstanceLayout as _, InterfaceLayout as _, TextLayout as _},
     matching::Category,
     tree::{
         Interfaces, Texts, join,
-        recorded::{category, nodes, without_empty},
+        tests::recorded::{category, nodes, without_empty},
     },
 };
 
-const GO: &str = include_str!("../../../../dubbo-test/golden/go/registry-zookeeper.json");
-const JAVA: &str = include_str!("../../../../dubbo-test/golden/java/registry-zookeeper.json");
+const GO: &str = include_str!("../../../../../dubbo-test/golden/go/registry-zookeeper.json");
+const JAVA: &str = include_str!("../../../../../dubbo-test/golden/java/registry-zookeeper.json");
 
 #[test]
 fn urls_that_live_peers_registered_are_read_and_written_alike() {

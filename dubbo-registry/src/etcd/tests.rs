@@ -12,7 +12,7 @@ use crate::{
     matching::Category,
     tree::{
         Interfaces, Texts, join,
-        recorded::{category, nodes, without_empty},
+        tests::recorded::{category, nodes, without_empty},
     },
 };
 
