@@ -1,6 +1,6 @@
 //! A connection to one member, and requests on it.
 
-use std::{pin::Pin, sync::Arc};
+use std::{error::Error as _, pin::Pin, sync::Arc};
 
 use futures_util::{
     FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, future::BoxFuture, stream,
@@ -70,7 +70,7 @@ impl Link {
         let endpoint = endpoint(options, member).map_err(Status::invalid_argument)?;
         let channel = dial(endpoint)
             .await
-            .map_err(|error| Status::unavailable(format!("{member}: {}", chain(&error))))?;
+            .map_err(|error| Status::unavailable(why(&error)))?;
         let link = Self {
             grpc: Grpc::new(channel).max_decoding_message_size(LARGEST_ANSWER),
             login: options.login.clone(),
@@ -177,21 +177,25 @@ fn endpoint(options: &Options, member: &str) -> Result<Endpoint, String> {
     } else {
         "http"
     };
-    let bad = |error: &Error| format!("{member}: {}", chain(error));
     let endpoint = Endpoint::from_shared(format!("{scheme}://{member}"))
-        .map_err(|error| bad(&error))?
+        .map_err(|error| why(&error))?
         .connect_timeout(options.timeout);
     match &options.tls {
         Some(tls) => endpoint
             .tls_config(tls.load()?)
-            .map_err(|error| bad(&error)),
+            .map_err(|error| why(&error)),
         None => Ok(endpoint),
     }
 }
 
+/// What is behind an error, which itself says no more than that there is one.
+fn why(error: &Error) -> String {
+    error.source().map_or_else(|| error.to_string(), chain)
+}
+
 async fn ready(grpc: &mut Grpc<Channel>) -> Result<(), Status> {
     let ready = grpc.ready().await;
-    ready.map_err(|error| Status::unavailable(chain(&error)))
+    ready.map_err(|error| Status::unavailable(why(&error)))
 }
 
 /// Room for a page of entries of 128 KiB each. A single request is 1.5 MiB at most, unless the members are set up for more.

@@ -1,10 +1,10 @@
 //! Keeping a session: a lease, and a connection on which it is kept alive.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
-    registry::RegistryError,
+    registry::{RegistryError, RegistryErrorKind},
 };
 use futures_util::StreamExt as _;
 use parking_lot::Mutex;
@@ -30,16 +30,11 @@ pub(super) async fn drive(shared: Arc<Shared>) {
         backoff: Backoff::new(RECONNECT),
         session: 0,
         connection: 0,
-        said: BTreeSet::new(),
+        said: String::new(),
         shared,
     };
     loop {
-        let shared = Arc::clone(&driver.shared);
-        for member in &shared.options.members {
-            let error = driver.stay_with(member).await;
-            driver.tell(&error);
-            shared.down(error);
-        }
+        driver.round().await;
         sleep(driver.backoff.next_wait()).await;
     }
 }
@@ -105,24 +100,59 @@ struct Driver {
     backoff: Backoff,
     session: u64,
     connection: u64,
-    /// The failures that were told since it last worked: each member may have its own.
-    said: BTreeSet<String>,
+    /// The failure that was told last, until it works again.
+    said: String,
+}
+
+/// Why there is no connection to a member.
+enum Over {
+    /// It was not made.
+    Failed(RegistryError),
+    /// It was there.
+    Lost(RegistryError),
 }
 
 impl Driver {
-    /// Has a session on a connection to `member` as long as possible; why it is over.
-    async fn stay_with(&mut self, member: &str) -> RegistryError {
+    /// Stays with one member after the other.
+    async fn round(&mut self) {
         let shared = Arc::clone(&self.shared);
-        let error = |operation: &str, status| failure::of(operation, &shared.address, status);
+        let mut failures = Vec::new();
+        for member in &shared.options.members {
+            match self.stay_with(member).await {
+                Over::Failed(error) => failures.push(error),
+                Over::Lost(error) => {
+                    failures.clear();
+                    self.tell(&error);
+                    shared.down(error);
+                }
+            }
+        }
+        if let Some(error) = all_of(failures) {
+            self.tell(&error);
+            shared.down(error);
+        }
+    }
+
+    /// Has a session on a connection to `member` as long as possible; why it is over.
+    async fn stay_with(&mut self, member: &str) -> Over {
+        let shared = Arc::clone(&self.shared);
+        let is_one_of_many = shared.options.members.len() > 1;
+        let error = |operation: &str, status| {
+            let mut error = failure::of(operation, &shared.address, status);
+            if is_one_of_many {
+                error.reason = format!("{member}: {}", error.reason);
+            }
+            error
+        };
         let connecting = Link::connect(&shared.options, member, &shared.dial);
         let link = match shared.in_time(connecting).await {
             Ok(link) => link,
-            Err(status) => return error("connect", status),
+            Err(status) => return Over::Failed(error("connect", status)),
         };
         let mut pulse = Pulse::of(&link);
         let lease = match self.lease(&link, &mut pulse).await {
             Ok(lease) => lease,
-            Err(status) => return error("begin a session", status),
+            Err(status) => return Over::Failed(error("begin a session", status)),
         };
         self.said.clear();
         let since = Instant::now();
@@ -141,7 +171,7 @@ impl Driver {
         if since.elapsed() > RECONNECT.max {
             self.backoff.reset();
         }
-        over
+        Over::Lost(over)
     }
 
     /// The lease of before, if it is still there, or a new one.
@@ -197,14 +227,11 @@ impl Driver {
 
     fn tell(&mut self, error: &RegistryError) {
         let text = error.to_string();
-        if self.said.contains(&text) {
+        if text == self.said {
             tracing::debug!(error = text, "still trying");
         } else {
             tracing::warn!(error = text, "trying again until it works");
-            if self.said.len() == REMEMBERED {
-                self.said.clear();
-            }
-            self.said.insert(text);
+            self.said = text;
         }
     }
 }
@@ -244,6 +271,18 @@ impl Pulse {
     }
 }
 
+/// One error that says what came of each member; refused if all have refused.
+fn all_of(failures: Vec<RegistryError>) -> Option<RegistryError> {
+    let reasons: Vec<_> = failures.iter().map(|error| error.reason.clone()).collect();
+    let worst = failures
+        .into_iter()
+        .max_by_key(|error| error.kind == RegistryErrorKind::Unavailable);
+    worst.map(|mut error| {
+        error.reason = reasons.join("; ");
+        error
+    })
+}
+
 fn third(ttl: i64) -> Duration {
     Duration::from_secs(ttl.try_into().unwrap_or(0)) / 3
 }
@@ -256,6 +295,3 @@ const RECONNECT: BackoffPolicy = BackoffPolicy {
     multiplier: 1.5,
     jitter: 0.5,
 };
-
-/// How many different failures are told once.
-const REMEMBERED: usize = 32;
