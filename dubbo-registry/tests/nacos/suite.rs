@@ -31,7 +31,7 @@ async fn subject<T: ?Sized + Send + Sync + 'static>(
         }),
         watches: watches(Arc::clone(&nacos)),
         compares: Ok(()),
-        patience: Duration::from_secs(60),
+        patience: Duration::from_mins(1),
     };
     Subject::new(hooks, move |group| {
         handle(&Program::with(&nacos, &format!("group={group}&timeout=2s")))

@@ -139,7 +139,7 @@ async fn texts_are_read_and_written_again_after_a_restart() {
             sleep(Duration::from_millis(100)).await;
         }
     };
-    let asked = tokio::time::timeout(Duration::from_secs(60), asked).await;
+    let asked = tokio::time::timeout(Duration::from_mins(1), asked).await;
     asked.expect("it is written again");
     assert_eq!(
         report.app("demo", "r2").await.expect("reads"),

@@ -22,7 +22,7 @@ pub(in crate::nacos) enum Why {
     Changed,
     /// It was refused, and nacos-sdk loses why.
     Hidden,
-    /// No answer came in time.
+    /// No answer came in time, or there is no connection yet: nacos-sdk is about to make one.
     Late,
     /// Asking again will not help.
     Refused,
@@ -93,7 +93,8 @@ fn explain(error: &Error, user: Option<&str>) -> (Why, String) {
         ),
         Error::ConfigQueryConflict(text) | Error::ErrResult(text) => match parts(text) {
             Some((code, message)) => answer(code, message, user),
-            None => (Why::Broken, text.clone()),
+            // There is no connection yet, and asking helps to get one.
+            None => (Why::Late, text.clone()),
         },
         Error::ErrResponse(_, _, code, message) => {
             answer(*code, message.as_deref().unwrap_or_default(), user)
@@ -246,7 +247,7 @@ mod tests {
             ),
             (
                 Error::ErrResult("the connection is not connected".to_owned()),
-                Why::Broken,
+                Why::Late,
                 "the connection is not connected",
             ),
             (

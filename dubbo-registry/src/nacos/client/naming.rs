@@ -69,14 +69,14 @@ impl Driver {
             let begun = Instant::now();
             let failure = match shared.beat(naming).await {
                 Ok(()) => {
-                    // One that took so long was made on another connection.
                     reachable_since = None;
+                    // One that took so long was made on another connection.
                     if !is_up || begun.elapsed() > SLOW {
                         is_up = true;
                         shared.be_told(naming).await;
                         self.up();
                     }
-                    shared.leave_again().await;
+                    shared.leave_again(naming).await;
                     tokio::select! {
                         () = sleep(BEAT.min(shared.options.poll)) => {}
                         () = shared.alarm.notified() => {}

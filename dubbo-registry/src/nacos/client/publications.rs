@@ -73,6 +73,7 @@ impl Shared {
         self.reached(|| format!("register in {service}"))?;
         let service: Service = (group.into(), service.into());
         let instances = unique(instances);
+        let _showing = self.showing.read().await;
         let gone = self.publications.lock().begin(&service, &instances);
         let list = instances.iter().map(Instance::to_sdk).collect();
         let sent = self
@@ -113,24 +114,21 @@ impl Shared {
     }
 
     /// Leaves once more where nacos-sdk may have shown something again of what it was told before.
-    pub(super) async fn leave_again(&self) {
+    pub(super) async fn leave_again(&self, naming: &NamingService) {
+        // While somebody shows something, it can wait.
+        let Ok(_alone) = self.showing.try_write() else {
+            return;
+        };
         let now = Instant::now();
         let due: Vec<_> = {
             let publications = self.publications.lock();
-            let left = publications.left.iter().filter(|(_, left)| left.due <= now);
-            left.map(|(service, left)| (service.clone(), left.gone.clone()))
+            let left = publications.left.iter();
+            let due = left.filter(|(_, left)| left.due <= now);
+            due.map(|(service, left)| (service.clone(), left.gone.clone()))
                 .collect()
         };
         for (service, gone) in due {
-            let naming = self.naming.lock().clone();
-            let Some(naming) = naming else {
-                return;
-            };
-            // Somebody may show something there again meanwhile: then it is theirs to leave.
-            if !self.publications.lock().left.contains_key(&service) {
-                continue;
-            }
-            if self.leave(&naming, &service, &gone).await.is_ok() {
+            if self.leave(naming, &service, &gone).await.is_ok() {
                 self.publications.lock().left.remove(&service);
             }
         }

@@ -34,6 +34,8 @@ pub(super) struct Shared {
     pub(super) session: watch::Sender<Session>,
     pub(super) naming: Mutex<Option<NamingService>>,
     pub(super) publications: Mutex<Publications>,
+    /// Read by those who show something, written by those who leave once more: both at once could end in any order.
+    pub(super) showing: tokio::sync::RwLock<()>,
     pub(super) topics: Topics,
     /// Listens to the service of the heartbeat.
     pub(super) deaf: Arc<Deaf>,
@@ -75,6 +77,7 @@ impl Shared {
             session: watch::Sender::new(Session::Down(None)),
             naming: Mutex::default(),
             publications: Mutex::default(),
+            showing: tokio::sync::RwLock::default(),
             topics: Topics::default(),
             deaf: Arc::new(Deaf),
             reading: Line::default(),

@@ -45,13 +45,15 @@ impl Interfaces {
             );
         }
         limits::host(url.host()).map_err(|error| error.to_string())?;
+        let key = url.service_key();
+        let path = Some(url.path()).filter(|path| !path.is_empty());
         let params = url.params().filter(|(_, value)| !value.is_empty());
         let mut metadata: BTreeMap<_, _> = params
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         for (key, value) in [
             (PROTOCOL, url.protocol()),
-            (PATH, url.path()),
+            (PATH, path.unwrap_or_else(|| key.interface())),
             (CATEGORY, category.name()),
         ] {
             metadata.insert(key.to_owned(), value.to_owned());
@@ -60,7 +62,7 @@ impl Interfaces {
         let left_out = limits::fit(&mut metadata, is_needed).map_err(|error| error.to_string())?;
         if !left_out.is_empty() && self.shortened.lock().insert(url.to_string()) {
             tracing::warn!(
-                service = %url.service_key(),
+                service = %key,
                 left_out = left_out.join(","),
                 "Nacos takes 1024 characters of metadata, so these parameters are not registered"
             );
@@ -166,7 +168,7 @@ impl InterfaceLayout<Instance> for Interfaces {
         let path = given(PATH).map(|path| path.trim_start_matches('/'));
         let path = path
             .filter(|path| !path.is_empty())
-            .or(given("interface"))?;
+            .or_else(|| given("interface"))?;
         let (_, service) = split(place);
         let is_provider = matches!(parse(service), Some((Category::Providers, _)));
         let is_ours = |key: &str| {
