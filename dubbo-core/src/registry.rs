@@ -94,6 +94,8 @@ pub struct RegistryError {
     pub reason: String,
     /// Whether it is worth trying again.
     pub kind: RegistryErrorKind,
+    /// How far it came, where there is more to tell than `reason` says: the last step is where it is stuck.
+    pub steps: Arc<[Step]>,
     /// The error behind it.
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -110,6 +112,7 @@ impl RegistryError {
             address: address.into(),
             reason: reason.into(),
             kind: RegistryErrorKind::Unavailable,
+            steps: Arc::default(),
             source: None,
         }
     }
@@ -117,6 +120,12 @@ impl RegistryError {
     /// Says that trying again does not help.
     pub fn refused(mut self) -> Self {
         self.kind = RegistryErrorKind::Refused;
+        self
+    }
+
+    /// Records how far it came.
+    pub fn with_steps(mut self, steps: impl Into<Arc<[Step]>>) -> Self {
+        self.steps = steps.into();
         self
     }
 

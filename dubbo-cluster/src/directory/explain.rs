@@ -154,21 +154,43 @@ impl View {
 
     /// The steps up to the providers that can be used, of which there are `usable`.
     pub(super) fn steps(&self, registry: &str, usable: usize, now: Instant) -> Vec<Step> {
-        let answer = match (&self.failing, self.listed) {
-            (Some(Failing { error, since }), _) => {
-                format!(
-                    "{registry} has been failing for {}: {error}",
-                    ago(now, *since)
-                )
+        let mut steps = match (&self.failing, self.listed) {
+            // It answers, and what it says does not lead to a list.
+            (Some(Failing { error, .. }), _) if !error.steps.is_empty() => {
+                let answers = Step::new("registry", format!("{registry} answers"));
+                [answers]
+                    .into_iter()
+                    .chain(error.steps.iter().cloned())
+                    .collect()
             }
-            (None, None) => format!("{registry} has not answered yet"),
-            (None, Some(_)) => format!("{registry} answers"),
+            (Some(Failing { error, since }), listed) => {
+                let since = ago(now, *since);
+                let evidence = format!("{registry} has been failing for {since}: {error}");
+                vec![match listed {
+                    Some(_) => Step::new("registry", evidence),
+                    None => Step::leaving("registry", evidence, 0),
+                }]
+            }
+            (None, None) => {
+                let evidence = format!("{registry} has not answered yet");
+                vec![Step::leaving("registry", evidence, 0)]
+            }
+            (None, Some(_)) => {
+                let answers = Step::new("registry", format!("{registry} answers"));
+                [answers]
+                    .into_iter()
+                    .chain(self.steps.iter().cloned())
+                    .collect()
+            }
         };
         let Some(listed) = self.listed else {
-            return vec![Step::leaving("registry", answer, 0)];
+            return steps;
         };
-        let mut steps = vec![Step::new("registry", answer)];
-        steps.extend(self.steps.iter().cloned());
+        if self.failing.is_some() {
+            let evidence = format!("the list from before stays, {usable} of {listed}");
+            steps.push(Step::leaving("usable", evidence, usable));
+            return steps;
+        }
         let evidence = match self.skipped.len() {
             0 => format!("{listed} listed"),
             _ => format!("{listed} listed, without {}", self.skipped_text()),
