@@ -16,6 +16,11 @@ pub trait ServiceDiscovery: Send + Sync + 'static {
     /// The registry's own URL.
     fn url(&self) -> &Url;
 
+    /// Why it cannot be reached now; `None` when it can, or when that is not known.
+    fn trouble(&self) -> Option<Arc<RegistryError>> {
+        None
+    }
+
     /// Makes an instance visible.
     async fn register(&self, instance: &ServiceInstance) -> Result<(), RegistryError>;
 

@@ -16,6 +16,11 @@ pub trait Registry: Send + Sync + 'static {
     /// The registry's own URL.
     fn url(&self) -> &Url;
 
+    /// Why it cannot be reached now; `None` when it can, or when that is not known.
+    fn trouble(&self) -> Option<Arc<RegistryError>> {
+        None
+    }
+
     /// Makes `url`, a provider or a consumer, visible, and waits until it is.
     ///
     /// # Errors

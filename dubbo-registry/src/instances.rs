@@ -87,6 +87,10 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         &self.url
     }
 
+    fn trouble(&self) -> Option<Arc<RegistryError>> {
+        self.handle.trouble()
+    }
+
     async fn register(&self, instance: &ServiceInstance) -> Result<(), RegistryError> {
         let (place, entry) = self.write("register", instance)?;
         let wish = self.handle.show(&place, entry);

@@ -100,6 +100,10 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Registry for InterfaceRegistry<B,
         &self.url
     }
 
+    fn trouble(&self) -> Option<Arc<RegistryError>> {
+        self.handle.trouble()
+    }
+
     async fn register(&self, url: &Url) -> Result<(), RegistryError> {
         let written = self.write("register", url)?;
         // All wishes are made before any is waited for: a dropped future leaves them all.

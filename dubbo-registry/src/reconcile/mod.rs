@@ -51,7 +51,7 @@ pub(crate) use self::{
     texts::Texts,
     view::{Merge, News, view},
 };
-use crate::backend::{Backend, Entry, Place};
+use crate::backend::{Backend, Entry, Place, Session};
 
 /// What the plugins of one client wish for and follow.
 pub(crate) struct Reconciler<B: Backend> {
@@ -184,6 +184,14 @@ impl<B: Backend> Handle<B> {
     /// What messages call the server.
     pub(crate) fn address(&self) -> &str {
         self.reconciler.backend().address()
+    }
+
+    /// Why the server cannot be reached now.
+    pub(crate) fn trouble(&self) -> Option<Arc<RegistryError>> {
+        match &*self.reconciler.backend().session().borrow() {
+            Session::Down(error) => error.clone(),
+            Session::Up { .. } => None,
+        }
     }
 
     /// An error of `operation` if this was closed.

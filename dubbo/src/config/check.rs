@@ -9,12 +9,14 @@ use dubbo_core::{
     protocol::Protocol,
     registry::Registry,
     service::ServiceKey,
+    url::Url,
     yaml::{Location, Places, Problem, ProblemKind, Problems, nearest},
 };
 
 use super::{
     Config, MetadataType, MethodConfig, ReferenceConfig, RegistryConfig, RegistryType,
     ServiceConfig,
+    defaults::APPLICATION_NAME,
     names::{self, Fault, IN_PROCESS},
 };
 
@@ -134,14 +136,22 @@ impl Check<'_> {
             {
                 self.error(ProblemKind::Missing, &path, "", "needs an `address`");
             }
+            for host in &hosts {
+                if let Err(error) = format!("{plugin}://{host}").parse::<Url>() {
+                    let message = format!("`{host}` is no address: {error}");
+                    self.error(ProblemKind::Type, &address_path, address, message);
+                }
+            }
             let key = (
                 plugin.to_ascii_lowercase(),
                 hosts,
                 registry.namespace.as_ref(),
+                registry.group.as_ref(),
             );
             if let Some(other) = by_address.insert(key, id) {
-                let message =
-                    format!("has the same address and namespace as `dubbo.registries.{other}`");
+                let message = format!(
+                    "has the same address, namespace and group as `dubbo.registries.{other}`"
+                );
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
         }
@@ -178,10 +188,21 @@ impl Check<'_> {
             }
         }
         let application = &self.config.application;
-        let name = application.name.as_deref().unwrap_or_default();
-        if name.contains(',') {
-            let message = "a name with a comma cannot stand in the mapping of an interface";
-            self.error(ProblemKind::Type, "dubbo.application.name", name, message);
+        let name = application.name.as_deref().unwrap_or(APPLICATION_NAME);
+        let is_registered = self.config.registries.values().any(|registry| {
+            !registry.is_off()
+                && registry.type_or_default(self.extensions) != RegistryType::Interface
+        });
+        if let Some(reason) = unfit_name(name).filter(|_| is_registered) {
+            self.error(ProblemKind::Type, "dubbo.application.name", name, reason);
+        }
+        if self.config.metadata.export_in_remote == Some(false)
+            && application.metadata_type != Some(MetadataType::Remote)
+        {
+            let message = "has no effect: the metadata type is not `remote`";
+            let path = "dubbo.metadata.export-in-remote";
+            let problem = self.problem(ProblemKind::NoEffect, path, "false", message);
+            self.problems.warn(problem);
         }
         if application.metadata_type == Some(MetadataType::Remote)
             && report.as_registry().is_none()
@@ -360,6 +381,24 @@ impl Check<'_> {
         let written = self.places.find(path, value).cloned();
         let at = written.unwrap_or_else(|| Location::named("code"));
         Problem::new(kind, at, path, message)
+    }
+}
+
+/// Why an application cannot be registered under this name, if so: it stands in paths, in the mappings of interfaces and in
+/// the keys of its metadata service.
+fn unfit_name(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("an application is registered by its name, and this one is empty")
+    } else if name.contains(',') {
+        Some("a name with a comma cannot stand in the mapping of an interface")
+    } else if name.contains('/') {
+        Some("a name with a slash cannot be a name in every registry")
+    } else if name.trim() != name || name.contains(char::is_control) {
+        Some(
+            "a name that has blanks around it or control characters in it cannot be told apart from others",
+        )
+    } else {
+        None
     }
 }
 

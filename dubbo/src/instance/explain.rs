@@ -64,6 +64,9 @@ impl fmt::Display for Explanation {
             "has no provider that can be called"
         };
         write!(f, "{} {verdict}", self.service)?;
+        if self.roads.is_empty() {
+            f.write_str("\n  there is no reference to it, and no registry to ask")?;
+        }
         for road in &self.roads {
             write!(f, "\n{road}")?;
         }
@@ -147,6 +150,7 @@ impl Inner {
                 steps.push(Step::leaving("listed", format!("{listed} listed"), listed));
                 steps
             }
+            Err(error) if !error.steps.is_empty() => error.steps.to_vec(),
             Err(error) => vec![Step::leaving("registry", error.to_string(), 0)],
         };
         Ok(Road {

@@ -44,6 +44,14 @@ impl Inner {
                 }
             }
         }
+        let ports: BTreeSet<_> = bound.iter().map(Url::port).collect();
+        if self.to_registry.has_one_port() && ports.len() > 1 {
+            tracing::warn!(
+                ?ports,
+                "DUBBO_PORT_TO_REGISTRY publishes one port for protocols that listen on several; let them share one, or \
+                 unset it"
+            );
+        }
         self.export_metadata(&bound).await?;
         let (mut applications, mut interfaces) = (BTreeSet::new(), BTreeSet::new());
         for (config, url) in to_register {
@@ -61,11 +69,12 @@ impl Inner {
             }
             self.told.exports(url);
         }
-        for interface in &interfaces {
-            self.registries.map(interface).await?;
-        }
         for index in applications {
             self.register_application(index).await?;
+        }
+        // Only now: a name that is in a mapping stays there, whatever becomes of this start.
+        for interface in &interfaces {
+            self.registries.map(interface).await?;
         }
         Ok(())
     }

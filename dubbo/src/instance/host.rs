@@ -1,6 +1,9 @@
 //! The address that others reach this machine at.
 
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::{
+    net::{IpAddr, Ipv4Addr, UdpSocket},
+    str::FromStr,
+};
 
 use dubbo_core::{url::Url, yaml::Problem};
 
@@ -19,10 +22,16 @@ pub(super) struct ToRegistry {
 impl ToRegistry {
     /// Reads the two variables.
     pub(super) fn of(environment: &Environment) -> Result<Self, Problem> {
+        let host = environment.parsed("DUBBO_IP_TO_REGISTRY", "an IP address or a host name")?;
         Ok(Self {
-            host: environment.get("DUBBO_IP_TO_REGISTRY").map(str::to_owned),
+            host: host.map(|Host(host)| host),
             port: environment.parsed("DUBBO_PORT_TO_REGISTRY", "a port from 0 to 65535")?,
         })
+    }
+
+    /// Whether all that is published has one port, whatever it is bound to.
+    pub(super) fn has_one_port(&self) -> bool {
+        self.port.is_some()
     }
 
     /// What to publish of a service that is bound to `url`.
@@ -33,6 +42,22 @@ impl ToRegistry {
             Some(port) => url.with_port(port),
             None => url,
         }
+    }
+}
+
+/// An address without a port.
+struct Host(String);
+
+impl FromStr for Host {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_name = || {
+            let mut chars = text.chars();
+            chars.all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_'))
+        };
+        let is_host = text.parse::<IpAddr>().is_ok() || is_name();
+        is_host.then(|| Self(text.to_owned())).ok_or(())
     }
 }
 
@@ -79,6 +104,13 @@ mod tests {
             (&[(PORT, "30001")], Ok("10.0.0.7:30001")),
             (&[(IP, "node.example"), (PORT, "9")], Ok("node.example:9")),
             (&[(IP, ""), (PORT, "")], Ok("10.0.0.7:1")),
+            (
+                &[(IP, "not an ip:3/x")],
+                Err(
+                    "environment variable DUBBO_IP_TO_REGISTRY: expected an IP address or a host name, found `not an ip:3/x`",
+                ),
+            ),
+            (&[(IP, "2001:db8::7")], Ok("[2001:db8::7]:1")),
             (
                 &[(PORT, "many")],
                 Err(

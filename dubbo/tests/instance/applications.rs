@@ -4,7 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use dubbo::{
     Instance, InstanceBuilder, Url,
-    spi::{discovery::ServiceDiscovery, metadata::MetadataReport, registry::Registry},
+    spi::{
+        discovery::ServiceDiscovery,
+        metadata::MetadataReport,
+        registry::{Registry, RegistryError, RegistrySnapshot},
+        subscription::Subscription,
+    },
 };
 use dubbo_registry::memory::MemoryRegistry;
 use dubbo_test::soon;
@@ -390,4 +395,88 @@ async fn it_is_explained_where_providers_were_lost() {
         "{text}"
     );
     assert!(consumer.explain("").await.is_err());
+}
+
+#[tokio::test]
+async fn a_start_that_fails_leaves_no_name_in_a_mapping() {
+    let (shared, closed) = (Shared::new(), Shared::new());
+    let discovery = closed.0.discovery();
+    discovery.close().await;
+    let sections = "application: {name: app}, registries: {a: {address: 'shared://here'}, b: {address: 'closed://there', \
+                    use-as-meta-report: false}}";
+    let provider = shared
+        .load(&format!("{TRIPLE}, {sections}"))
+        .extension::<dyn Registry>("closed", move |_| Ok(Arc::new(closed.0.clone())))
+        .extension::<dyn ServiceDiscovery>("closed", move |_| Ok(Arc::clone(&discovery)))
+        .provide(named("found"))
+        .build()
+        .expect("valid");
+    let error = provider.start().await.expect_err("one registry is closed");
+    assert!(error.to_string().contains("closed"), "{error}");
+    assert_eq!(shared.mapping("greet.Greeter").await, "");
+    assert!(shared.instances("app").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_registry_that_is_not_checked_may_come_later() {
+    for (check, starts) in [("true", false), ("false", true)] {
+        let shared = Shared::new();
+        let registry = format!(
+            "registries: {{r: {{address: 'slow://there', timeout: 30ms, check: {check}, registry-type: interface}}}}"
+        );
+        let store = shared.0.clone();
+        let provider = shared
+            .load(&format!("{TRIPLE}, {registry}"))
+            .extension::<dyn Registry>("slow", move |_| Ok(Arc::new(Silent(store.clone()))))
+            .provide(named("found"))
+            .build()
+            .expect("valid");
+        let started = provider.start().await;
+        assert_eq!(started.is_ok(), starts, "{started:?}");
+        if let Err(error) = started {
+            let text = error.to_string();
+            assert!(
+                text.contains("no answer within 30 ms: its wire is cut"),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// A registry that does not answer, and knows why.
+struct Silent(MemoryRegistry);
+
+#[async_trait::async_trait]
+impl Registry for Silent {
+    fn url(&self) -> &Url {
+        self.0.url()
+    }
+
+    fn trouble(&self) -> Option<Arc<RegistryError>> {
+        let error = RegistryError::new("connect", "slow://there", "its wire is cut");
+        Some(Arc::new(error))
+    }
+
+    async fn register(&self, _: &Url) -> Result<(), RegistryError> {
+        std::future::pending().await
+    }
+
+    async fn unregister(&self, url: &Url) -> Result<(), RegistryError> {
+        self.0.unregister(url).await
+    }
+
+    async fn lookup(&self, consumer: &Url) -> Result<RegistrySnapshot, RegistryError> {
+        self.0.lookup(consumer).await
+    }
+
+    async fn subscribe(
+        &self,
+        consumer: &Url,
+    ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
+        self.0.subscribe(consumer).await
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
 }

@@ -29,6 +29,9 @@ settings! {
         /// `registry-type`: what is registered, and looked for. By default the application, as in dubbo-go; each interface
         /// where the registry has nothing else.
         registry_type: Option<RegistryType>,
+        /// `check`, by default true: whether a start fails when the registry does not answer within `timeout`. If false,
+        /// it is told later what it missed.
+        check: Option<bool>,
         /// `ttl`, by default 60 s: how often what is registered and what is followed there is compared with what it
         /// should be, besides every time that the registry says something.
         ttl: Option<Duration>,
@@ -122,6 +125,7 @@ impl RegistryConfig {
             password: s.string("password").map(Secret::from),
             params: s.texts("params"),
             registry_type: s.choice("registry-type", &TYPES),
+            check: s.bool("check"),
             ttl: s.duration("ttl"),
             zone: s.string("zone"),
             weight: s.integer("weight", 0..=MAX_COUNT),

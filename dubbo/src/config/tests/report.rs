@@ -83,7 +83,7 @@ fn what_contradicts_itself_is_refused() {
         (
             "registries: {a: {protocol: memory, namespace: x}, b: {protocol: Memory, namespace: x}, \
              c: {address: 'memory://'}}",
-            "t.yaml:2:53: dubbo.registries.b: has the same address and namespace as `dubbo.registries.a`",
+            "t.yaml:2:53: dubbo.registries.b: has the same address, namespace and group as `dubbo.registries.a`",
         ),
         (
             "registries: {a: {address: 'h:1'}, b: {protocol: zk, address: 'memory://h'}, \
@@ -107,6 +107,13 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:80: dubbo.application.metadata-service-protocol: no protocol is called `tree`; linked: injvm, tri\n\
              t.yaml:3:3: dubbo.metadata-report: needs a `protocol`, or an address such as `nacos://host:port`\n\
              t.yaml:4:30: dubbo.registries.a.protocol: no service discovery is called `memory`; none is linked",
+        ),
+        (
+            "application: {name: a/b}\n  registries: {a: {address: 'memory://127.0.0.1:99999', registry-type: all}, \
+             b: {address: 'memory://h', group: g1}, c: {address: 'memory://h', group: g2}}",
+            "t.yaml:2:23: dubbo.application.name: a name with a slash cannot be a name in every registry\n\
+             t.yaml:3:29: dubbo.registries.a.address: no service discovery is called `memory`; none is linked\n\
+             t.yaml:3:29: dubbo.registries.a.address: `127.0.0.1:99999` is no address: `memory://127.0.0.1:99999` is not a URL: port \"99999\" is not a number up to 65535",
         ),
         (
             "application: {metadata-type: remote}",

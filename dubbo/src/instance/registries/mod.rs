@@ -60,6 +60,17 @@ struct Roads {
     application: Option<Application>,
 }
 
+impl Roads {
+    /// Why the registry cannot be reached, as far as it is known.
+    fn trouble(&self) -> Option<Arc<RegistryError>> {
+        let interface = self.interface.as_ref();
+        let application = self.application.as_ref();
+        interface
+            .and_then(|registry| registry.trouble())
+            .or_else(|| application.and_then(|application| application.discovery.trouble()))
+    }
+}
+
 /// Application-level registration and discovery.
 struct Application {
     discovery: Arc<dyn ServiceDiscovery>,
@@ -280,7 +291,11 @@ impl NamedRegistry {
     }
 
     fn no_answer(&self, operation: impl Into<String>, patience: Duration) -> RegistryError {
-        let reason = format!("no answer within {} ms", patience.as_millis());
+        let mut reason = format!("no answer within {} ms", patience.as_millis());
+        let trouble = self.roads.trouble();
+        if let Some(trouble) = &trouble {
+            reason = format!("{reason}: {}", trouble.reason);
+        }
         RegistryError::new(operation, self.address(), reason)
     }
 
@@ -350,7 +365,7 @@ impl Make<'_> {
                 application: application.transpose()?,
             },
             timeout: registry.timeout.unwrap_or(defaults::REGISTRY_TIMEOUT),
-            check: url.param("check") != Some("false"),
+            check: registry.check.unwrap_or(defaults::CHECK),
             url,
         })
     }
