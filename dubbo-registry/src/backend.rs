@@ -175,7 +175,7 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Counts those who share a client, so that the last one ends it.
+/// Those who share a client: the last one ends it, and the most careful one says how often it looks.
 #[derive(Debug, Default)]
 pub(crate) struct Users(Mutex<Count>);
 
@@ -183,6 +183,7 @@ pub(crate) struct Users(Mutex<Count>);
 struct Count {
     users: usize,
     over: bool,
+    poll: Option<Duration>,
 }
 
 impl Users {
@@ -204,6 +205,17 @@ impl Users {
     pub(crate) fn are_gone(&self) -> bool {
         self.0.lock().over
     }
+
+    /// One of them wants [`Timing::poll`] to be `every`. If several want something, it is the shortest.
+    pub(crate) fn want_poll(&self, every: Duration) {
+        let mut count = self.0.lock();
+        count.poll = Some(count.poll.map_or(every, |poll| poll.min(every)));
+    }
+
+    /// What they want [`Timing::poll`] to be, if anything.
+    pub(crate) fn poll(&self) -> Option<Duration> {
+        self.0.lock().poll
+    }
 }
 
 /// How long things take on one kind of server.
@@ -214,7 +226,8 @@ pub(crate) struct Timing {
     pub(crate) settle: Duration,
     /// How long after an empty list it is read again before it is believed (`docs/spec/metadata.md` §6.2).
     pub(crate) confirm_empty: Duration,
-    /// How often what is followed is read without a hint, and what is shown is shown again.
+    /// How often what is followed is read without a hint, and what is shown is shown again, unless
+    /// [users](Users::want_poll) want something else.
     pub(crate) poll: Duration,
     /// How long one request may take. A client's own limit is shorter, or what it says about the failure is never heard.
     pub(crate) limit: Duration,

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use dubbo_core::{extension::BoxError, url::Url};
 use parking_lot::Mutex;
 
-use crate::{backend::Backend, reconcile::Reconciler};
+use crate::{backend::Backend, keys, reconcile::Reconciler};
 
 /// The clients of one kind that an instance has, by what tells them apart: addresses, namespace, credentials, options.
 ///
@@ -12,13 +13,30 @@ use crate::{backend::Backend, reconcile::Reconciler};
 pub(crate) struct Clients<C: Backend>(Mutex<BTreeMap<String, Arc<Reconciler<C>>>>);
 
 impl<C: Backend> Clients<C> {
-    /// The client under `key`, made by `make` if there is none that is still of use.
-    pub(crate) fn get<E>(
+    /// The client under `key` for the plugin of `url`, made by `make` if there is none that is still of use.
+    ///
+    /// # Errors
+    ///
+    /// That of `make`, or a parameter that all kinds of registries have makes no sense.
+    pub(crate) fn get(
         &self,
+        url: &Url,
         key: impl Into<String>,
-        make: impl FnOnce() -> Result<C, E>,
-    ) -> Result<Arc<Reconciler<C>>, E> {
-        let key = key.into();
+        make: impl FnOnce() -> Result<C, BoxError>,
+    ) -> Result<Arc<Reconciler<C>>, BoxError> {
+        let ttl = keys::ttl(url)?;
+        let found = self.find(key.into(), make)?;
+        if let Some(ttl) = ttl {
+            found.backend().users().want_poll(ttl);
+        }
+        Ok(found)
+    }
+
+    fn find(
+        &self,
+        key: String,
+        make: impl FnOnce() -> Result<C, BoxError>,
+    ) -> Result<Arc<Reconciler<C>>, BoxError> {
         let mut clients = self.0.lock();
         if let Some(found) = clients.get(&key)
             && !found.backend().users().are_gone()
@@ -41,5 +59,37 @@ impl<C: Backend> fmt::Debug for Clients<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The keys have passwords in them.
         write!(f, "{} clients", self.0.lock().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{backend::Client as _, memory::MemoryClient};
+
+    #[test]
+    fn the_shortest_ttl_of_those_who_share_a_client_counts() {
+        let clients: Clients<MemoryClient> = Clients::default();
+        let get = |text: &str| {
+            let url: Url = text.parse().expect("valid");
+            let make = || Ok(MemoryClient::new(&url, Arc::default()));
+            let found = clients.get(&url, url.address(), make)?;
+            Ok::<_, BoxError>(found.backend().users().poll())
+        };
+        for (url, want) in [
+            ("memory://a", None),
+            ("memory://a?ttl=900000", Some(900)),
+            ("memory://a?ttl=20000", Some(20)),
+            ("memory://a?ttl=30000", Some(20)),
+            ("memory://a", Some(20)),
+            ("memory://b", None),
+        ] {
+            let poll = get(url).expect("makes sense");
+            assert_eq!(poll, want.map(Duration::from_secs), "{url}");
+        }
+        let error = get("memory://a?ttl=0").expect_err("is refused");
+        assert!(error.to_string().contains("`ttl` is 0ns"), "{error}");
     }
 }

@@ -1,9 +1,79 @@
 //! Parameters of a registry's URL that all kinds of registries have.
 
-use dubbo_core::url::Key;
+use std::time::Duration;
+
+use dubbo_core::{
+    extension::BoxError,
+    url::{Key, Url},
+};
 
 /// Whether the last list stays when a registry says that nobody is left.
 pub(crate) const EMPTY_PROTECTION: Key<bool> = Key {
     name: "enable-empty-protection",
     default: || false,
 };
+
+/// How often the registry of `url` wants what is shown and followed to be looked at unasked; `None` if it does not say.
+///
+/// # Errors
+///
+/// `ttl` cannot be read, or makes no sense: a registry that is asked all the time has no time for anything else.
+pub(crate) fn ttl(url: &Url) -> Result<Option<Duration>, BoxError> {
+    let ttl = url.get(&TTL)?;
+    if let Some(ttl) = ttl.filter(|ttl| !(SHORTEST..=LONGEST).contains(ttl)) {
+        let reason = format!(
+            "parameter `{}` is {ttl:?}, where {SHORTEST:?} to {LONGEST:?} make sense: how often what is registered and \
+             what is followed is compared with what it should be",
+            TTL.name
+        );
+        return Err(reason.into());
+    }
+    Ok(ttl)
+}
+
+/// dubbo-go's name. It has 15 min by default, which is long for a provider to be missed.
+const TTL: Key<Option<Duration>> = Key {
+    name: "ttl",
+    default: || None,
+};
+
+const SHORTEST: Duration = Duration::from_secs(1);
+
+const LONGEST: Duration = Duration::from_hours(24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ttl_that_makes_no_sense_is_refused() {
+        for (text, want) in [
+            ("memory://h", Ok(None)),
+            ("memory://h?ttl=1000", Ok(Some(1))),
+            ("memory://h?ttl=15m", Ok(Some(900))),
+            ("memory://h?ttl=24h", Ok(Some(86_400))),
+            (
+                "memory://h?ttl=0",
+                Err(
+                    "parameter `ttl` is 0ns, where 1s to 86400s make sense: how often what is registered and what is followed is compared with what it should be",
+                ),
+            ),
+            ("memory://h?ttl=999", Err("parameter `ttl` is 999ms, where")),
+            (
+                "memory://h?ttl=25h",
+                Err("parameter `ttl` is 90000s, where"),
+            ),
+            ("memory://h?ttl=soon", Err("ttl")),
+        ] {
+            let url: Url = text.parse().expect("valid");
+            match (ttl(&url), want) {
+                (Ok(found), Ok(want)) => assert_eq!(found, want.map(Duration::from_secs), "{text}"),
+                (Err(error), Err(want)) => {
+                    let error = error.to_string();
+                    assert!(error.contains(want), "{text}: {error}");
+                }
+                (found, want) => panic!("{text}: {found:?} instead of {want:?}"),
+            }
+        }
+    }
+}

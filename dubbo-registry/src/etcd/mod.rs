@@ -13,6 +13,7 @@
 //! | `ca-cert-file` | the authorities that the certificates of the members must come from, a PEM file; turns on TLS | none |
 //! | `tls-cert-file`, `tls-key-file` | the own certificate and its key, PEM files, for members that ask for one | none |
 //! | `tls-server-name` | the name that the certificates of the members must be of | the host of each |
+//! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go 3.3 looks for it | `true` |
 //! | `namespace`, `dubbo.config-center.root-path` | where the config center's texts stand: `/{namespace}/config`, or this | `/dubbo/config` |
 //!
@@ -84,5 +85,5 @@ dubbo_core::extension!(dyn ConfigCenter, "etcdv3" | "etcd", |cx| {
 fn reconciler(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<Cluster>>, BoxError> {
     let options = Options::of_url(cx.url)?;
     let clients = cx.shared::<Clients<Cluster>>();
-    clients.get(options.key(), || Ok(Cluster::new(options.clone())))
+    clients.get(cx.url, options.key(), || Ok(Cluster::new(options.clone())))
 }

@@ -75,7 +75,7 @@ fn shared(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<FileClient>>, BoxE
     let clients = cx.shared::<Clients<FileClient>>();
     let root = root(cx.url);
     let key = root.to_string_lossy().into_owned();
-    clients.get(key, || Ok(FileClient::new(root)))
+    clients.get(cx.url, key, || Ok(FileClient::new(root)))
 }
 
 /// The directory that `url` names: `file:///a/b`, `file://./a`, `file://a/b`.

@@ -180,7 +180,7 @@ dubbo_core::extension!(
 /// The one client that an instance has for an address.
 fn shared(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<MemoryClient>>, BoxError> {
     let clients = cx.shared::<Clients<MemoryClient>>();
-    clients.get(cx.url.address(), || {
+    clients.get(cx.url, cx.url.address(), || {
         Ok(MemoryClient::new(cx.url, Arc::default()))
     })
 }

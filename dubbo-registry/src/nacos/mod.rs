@@ -78,5 +78,5 @@ dubbo_core::extension!(dyn ConfigCenter, "nacos", |cx| {
 fn reconciler(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<Nacos>>, BoxError> {
     let options = Options::of_url(cx.url)?;
     let clients = cx.shared::<Clients<Nacos>>();
-    clients.get(options.key(), || Ok(Nacos::new(options.clone())))
+    clients.get(cx.url, options.key(), || Ok(Nacos::new(options.clone())))
 }

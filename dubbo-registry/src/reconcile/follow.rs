@@ -62,7 +62,6 @@ pub(super) async fn follow<S: Source>(source: S, seen: watch::Sender<Seen<S::Sta
     let sessions = source.client().session();
     let hints = Arc::new(Notify::new());
     let mut follower = Follower {
-        poll: request::poll(source.client().timing()),
         backoff: Backoff::new(BackoffPolicy::default()),
         up: None,
         since: Instant::now(),
@@ -81,7 +80,6 @@ struct Follower<S: Source> {
     sessions: watch::Receiver<Session>,
     hints: Arc<Notify>,
     seen: watch::Sender<Seen<S::State>>,
-    poll: Backoff,
     backoff: Backoff,
     up: Option<Up>,
     /// When `up` began.
@@ -161,7 +159,7 @@ impl<S: Source> Follower<S> {
             seen.last = Some(state);
             is_news
         });
-        self.poll.next_wait()
+        request::poll(self.source.client())
     }
 
     /// Waits for a reason to look again.

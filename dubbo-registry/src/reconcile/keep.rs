@@ -23,7 +23,6 @@ pub(super) async fn keep<B: Backend>(
 ) {
     let sessions = core.backend.session();
     let mut keeper = Keeper {
-        poll: request::poll(core.backend.timing()),
         backoff: Backoff::new(BackoffPolicy::default()),
         core,
         place,
@@ -40,7 +39,6 @@ struct Keeper<B: Backend> {
     place: Place,
     versions: watch::Receiver<u64>,
     sessions: watch::Receiver<Session>,
-    poll: Backoff,
     backoff: Backoff,
     session: Option<u64>,
     /// What the server shows of ours in this session.
@@ -70,7 +68,7 @@ impl<B: Backend> Keeper<B> {
                     if self.core.shows.forget(&self.place, plan.version) {
                         return;
                     }
-                    let wait = self.poll.next_wait();
+                    let wait = request::poll(&*self.core.backend);
                     self.rest(wait).await;
                 }
                 Err(error) => {

@@ -1,12 +1,14 @@
 //! One request to a server: when it can be made, and how long it may take.
 
+use std::time::Duration;
+
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
     registry::RegistryError,
 };
 use tokio::sync::watch;
 
-use crate::backend::{Client, Session, Timing};
+use crate::backend::{Client, Session};
 
 /// Makes one request within the time limit of the client.
 pub(crate) async fn within<C: Client + ?Sized, T>(
@@ -81,14 +83,17 @@ pub(crate) async fn up(
     }
 }
 
-/// Waiting times between one unasked look and the next, apart from each other so that not all clients come at once.
-pub(crate) fn poll(timing: Timing) -> Backoff {
-    Backoff::new(BackoffPolicy {
-        initial: timing.poll,
-        max: timing.poll,
+/// How long to wait until the next unasked look, a little more or less so that not all clients come at once.
+pub(crate) fn poll<C: Client + ?Sized>(client: &C) -> Duration {
+    let wanted = client.users().poll();
+    let poll = wanted.unwrap_or_else(|| client.timing().poll);
+    let policy = BackoffPolicy {
+        initial: poll,
+        max: poll,
         multiplier: 1.0,
         jitter: 0.2,
-    })
+    };
+    Backoff::new(policy).next_wait()
 }
 
 /// Waits until the server is reached, or its client says that it cannot be.

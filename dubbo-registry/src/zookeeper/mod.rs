@@ -10,6 +10,7 @@
 //! | `session` | how long the servers keep what a silent client shows | 60 s |
 //! | `timeout` | how long a request may take, and how long a server may be silent | 5 s |
 //! | `jute.maxbuffer` | the most bytes of a request, as the servers are set up | 1048575 |
+//! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go 3.3 looks for it | `true` |
 //! | `namespace`, `dubbo.config-center.root-path` | where the config center's texts stand: `/{namespace}/config`, or this | `/dubbo/config` |
 //!
@@ -78,5 +79,5 @@ dubbo_core::extension!(dyn ConfigCenter, "zookeeper", |cx| {
 fn reconciler(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<Ensemble>>, BoxError> {
     let options = Options::of_url(cx.url)?;
     let clients = cx.shared::<Clients<Ensemble>>();
-    clients.get(options.key(), || Ok(Ensemble::new(options.clone())))
+    clients.get(cx.url, options.key(), || Ok(Ensemble::new(options.clone())))
 }

@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use dubbo_core::registry::RegistryErrorKind;
 
-use super::{LONGEST_PAUSE, Rig, TIMING, entry, instance, place, takes};
+use super::{LONGEST_PAUSE, Rig, TIMING, entry, instance, known, place, takes};
 use crate::{
+    backend::Client as _,
     flaky::{Fate, Flaky},
     memory::Store,
     reconcile::Handle,
@@ -324,6 +325,31 @@ async fn what_the_server_lost_by_itself_comes_back() {
     wish.await.expect("answered").expect("shown");
     rig.client.vandalise();
     tokio::time::sleep(TIMING.poll.mul_f64(1.2)).await;
+    rig.shows("p", &["a"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_lost_or_never_told_is_noticed_within_the_ttl() {
+    let rig = Rig::new();
+    let ttl = Duration::from_secs(5);
+    rig.client.users().want_poll(ttl);
+    let wish = rig.handle.show(&place("p"), entry("a"));
+    wish.await.expect("answered").expect("shown");
+    let followed = rig.reconciler.follow(&place("q"));
+    let mut seen = followed.seen();
+    let empty = seen.wait_for(|seen| known(seen) == Ok(Vec::new())).await;
+    drop(empty.expect("goes on"));
+    rig.client.vandalise();
+    rig.client.deafen();
+    let others = Rig::on(&rig.store, TIMING);
+    let wish = others.handle.show(&place("q"), entry("b"));
+    wish.await.expect("answered").expect("shown");
+    let found = seen.wait_for(|seen| known(seen) == Ok(vec!["b".to_owned()]));
+    let (found, took) = takes(found).await;
+    drop(found.expect("goes on"));
+    let (least, most) = (ttl.mul_f64(0.8), ttl.mul_f64(1.2));
+    assert!((least..=most).contains(&took), "{took:?}");
+    tokio::time::sleep(most - took).await;
     rig.shows("p", &["a"]).await;
 }
 
