@@ -10,21 +10,26 @@
 //! Each time that the heartbeat succeeds again there is a new session: the server may have lost what was shown, and
 //! nacos-sdk may have shown again what was taken back meanwhile.
 
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
     registry::RegistryError,
 };
+use futures_util::future::{join, join_all};
 use nacos_sdk::api::naming::{
     NamingChangeEvent, NamingEventListener, NamingService, NamingServiceBuilder,
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use super::{
     Failure, Why,
     publications::Publications,
     shared::{Service, Shared},
+    subscriptions::Listeners,
 };
 use crate::{backend::Session, nacos::instance::Instance};
 
@@ -35,6 +40,7 @@ pub(super) async fn drive(shared: Arc<Shared>) {
         sessions: 0,
         backoff: Backoff::new(RECONNECT),
         patience: PATIENCE,
+        retired: JoinSet::new(),
         said: String::new(),
     };
     loop {
@@ -52,8 +58,10 @@ struct Driver {
     /// How many there were.
     sessions: u64,
     backoff: Backoff,
-    /// How long a client may find nothing although a server is there.
+    /// How long a client may get no answer although a server is there.
     patience: Duration,
+    /// Sees to those that were given up.
+    retired: JoinSet<()>,
     /// The last failure.
     said: String,
 }
@@ -94,14 +102,16 @@ impl Driver {
                 };
                 let patience = match why {
                     // It was let rest, and has not noticed.
-                    Why::Broken => self.patience / 3,
+                    Why::Broken => self.patience / 12,
                     _ => self.patience,
                 };
                 if reachable_since.is_some_and(|since| since.elapsed() > patience) {
                     self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
                     shared.naming.lock().take();
                     self.down(failure.into_error());
-                    shared.abandon(naming).await;
+                    let held = shared.let_go();
+                    let retiring = Arc::clone(&shared).retire(naming.clone(), held);
+                    self.retired.spawn(retiring);
                     let reason =
                         "the client does not find back to the server and is given up for a new one";
                     return Failure::unavailable(shared.error("connect", reason.to_owned()));
@@ -240,41 +250,68 @@ impl Shared {
 
     /// Makes a client that is given up harmless, for it lives on: it would show again what it has shown, should it ever
     /// connect.
+    async fn retire(self: Arc<Self>, naming: NamingService, held: Held) {
+        let (mut places, topics) = held;
+        loop {
+            places = self.take_back(&naming, places).await;
+            if places.is_empty() {
+                break;
+            }
+            sleep(REST).await;
+        }
+        self.end_all(&naming, topics).await;
+    }
+
+    /// What this client of nacos-sdk shows and is subscribed to, which it is not asked for any more.
+    fn let_go(&self) -> Held {
+        let Publications { shown, left, .. } = mem::take(&mut *self.publications.lock());
+        let left = left.into_iter().map(|(place, left)| (place, left.gone));
+        (
+            shown.into_iter().chain(left).collect(),
+            self.topics.forget_all(),
+        )
+    }
+
+    /// Takes all back through this client of nacos-sdk.
     pub(super) async fn abandon(&self, naming: &NamingService) {
-        let publications = std::mem::take(&mut *self.publications.lock());
-        let Publications { shown, left, .. } = publications;
-        let topics = self.topics.forget_all();
-        let leaving = shown
-            .into_iter()
-            .chain(left.into_iter().map(|(s, left)| (s, left.gone)));
-        let leaving = leaving.map(|(service, gone)| async move {
-            let left = self.leave(naming, &service, &gone).await;
-            said(&self.address, left);
+        let (places, topics) = self.let_go();
+        join(self.take_back(naming, places), self.end_all(naming, topics)).await;
+    }
+
+    /// Leaves `places`; those of which it is not sure that nacos-sdk knows it.
+    async fn take_back(&self, naming: &NamingService, places: Places) -> Places {
+        let leaving = places.into_iter().map(|(place, gone)| async move {
+            let failure = self.leave(naming, &place, &gone).await.err()?;
+            let is_late = failure.why == Why::Late;
+            said(&self.address, failure);
+            is_late.then_some((place, gone))
         });
-        let (group, service) = probe();
+        join_all(leaving).await.into_iter().flatten().collect()
+    }
+
+    async fn end_all(&self, naming: &NamingService, topics: Listeners) {
         let deaf: Arc<dyn NamingEventListener> = Arc::clone(&self.deaf) as _;
-        let probe = ((Arc::from(group), Arc::from(service)), deaf);
-        let unsubscribing = topics.into_iter().chain([probe]);
-        let unsubscribing = unsubscribing.map(|((group, service), listener)| async move {
+        let ending = topics.into_iter().chain([(probe_service(), deaf)]);
+        let ending = ending.map(|((group, service), listener)| async move {
             let (group, service) = (group.to_string(), service.to_string());
             let ended = naming.unsubscribe(service, Some(group), Vec::new(), listener);
-            let ended = self.within(|| "unsubscribe".to_owned(), ended).await;
-            said(&self.address, ended);
+            if let Err(failure) = self.within(|| "unsubscribe".to_owned(), ended).await {
+                said(&self.address, failure);
+            }
         });
-        futures_util::future::join(
-            futures_util::future::join_all(leaving),
-            futures_util::future::join_all(unsubscribing),
-        )
-        .await;
+        join_all(ending).await;
     }
 }
 
+/// What a client of nacos-sdk shows, and whom it tells.
+type Held = (Places, Listeners);
+
+type Places = Vec<(Service, Vec<Instance>)>;
+
 /// Nobody can do anything about it any more.
-fn said(address: &str, done: Result<(), Failure>) {
-    if let Err(failure) = done {
-        let error = failure.into_error();
-        tracing::debug!(address, %error, "was not taken back");
-    }
+fn said(address: &str, failure: Failure) {
+    let error = failure.into_error();
+    tracing::debug!(address, %error, "was not taken back");
 }
 
 /// Hears of the service of the heartbeat.
@@ -304,8 +341,9 @@ const SLOW: Duration = Duration::from_millis(1500);
 /// nacos-sdk looks after its connection every 5 s, if nothing was answered for as long.
 const REST: Duration = Duration::from_secs(12);
 
-/// How long a client may find nothing although a server is there. Servers take that long to start.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may get no answer although a server is there. nacos-sdk waits for up to 64 s between two attempts to
+/// connect.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 const LONGEST_PATIENCE: Duration = Duration::from_hours(1);
 

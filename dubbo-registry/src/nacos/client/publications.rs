@@ -84,7 +84,7 @@ impl Shared {
             .await;
         self.learn(instances.is_empty(), sent)?;
         if !gone.is_empty() && !self.replaces().await? {
-            self.take_back(&service, &gone).await?;
+            self.deregister_all(&service, &gone).await?;
         }
         self.until_listed(&service, &instances, &gone).await;
         self.publications.lock().done(&service, instances, gone);
@@ -147,7 +147,11 @@ impl Shared {
             Err(failure) if failure.why == Why::Unknown => {}
             done => return done,
         }
-        let leaving = gone.iter().map(|instance| {
+        // What another client of ours shows by now stays.
+        let shown = self.publications.lock().shown.get(service).cloned();
+        let is_shown = |one: &Instance| shown.iter().flatten().any(|other| other.id() == one.id());
+        let gone = gone.iter().filter(|one| !is_shown(one));
+        let leaving = gone.map(|instance| {
             let one = deregister(naming.clone(), service.clone(), instance.to_sdk());
             self.within(operation, one)
         });
@@ -155,7 +159,7 @@ impl Shared {
     }
 
     /// Takes `gone` back one by one.
-    async fn take_back(&self, service: &Service, gone: &[Instance]) -> Result<(), Failure> {
+    async fn deregister_all(&self, service: &Service, gone: &[Instance]) -> Result<(), Failure> {
         let leaving = gone.iter().map(|instance| {
             self.request(
                 || format!("take {} back from {}", instance.id(), service.1),

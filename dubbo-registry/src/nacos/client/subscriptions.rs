@@ -37,6 +37,9 @@ struct Topic {
     subscribed: tokio::sync::Mutex<Option<u64>>,
 }
 
+/// Services, each with who listens to it.
+pub(super) type Listeners = Vec<(Service, Arc<dyn NamingEventListener>)>;
+
 #[derive(Default)]
 struct Listener(Mutex<BTreeMap<u64, Hint>>);
 
@@ -70,7 +73,7 @@ impl Topics {
     }
 
     /// Forgets all services, and who listens to them.
-    pub(super) fn forget_all(&self) -> Vec<(Service, Arc<dyn NamingEventListener>)> {
+    pub(super) fn forget_all(&self) -> Listeners {
         let table = mem::take(&mut *self.table.lock());
         let topics = table.into_iter();
         topics
