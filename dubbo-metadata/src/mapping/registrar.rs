@@ -8,7 +8,7 @@ use dubbo_core::{
 };
 use parking_lot::Mutex;
 use tokio::{
-    sync::watch,
+    sync::{Notify, watch},
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -64,10 +64,15 @@ impl fmt::Debug for RegistrarOptions {
 
 /// Adds one application to the mappings of its interfaces, in every report.
 ///
-/// Reports are independent of one another, and a report that fails is tried for ever. Names that are there stay, in
-/// their order. Dropping it ends the trying.
+/// A mapping is a wish as an instance is: a report that fails is tried for ever, and one that has lost the name, with all
+/// of its data or by another writer, gets it again, because it is looked for once or twice a minute and whenever the report
+/// answers after a failure. Reports are independent of one another. Names that are there stay, in their order.
+///
+/// [`close`](Self::close) and dropping it end all that; what was written stays.
 pub struct Registrar {
     options: RegistrarOptions,
+    /// Told when a report answers after a failure, in the order of the reports.
+    recoveries: Vec<Arc<Notify>>,
     states: watch::Sender<States>,
     tasks: Mutex<Tasks>,
 }
@@ -85,6 +90,7 @@ impl Registrar {
                 running: JoinSet::new(),
                 random: fastrand::Rng::with_seed(options.seed),
             }),
+            recoveries: options.reports.iter().map(|_| Arc::default()).collect(),
             states: watch::Sender::new(States::new()),
             options,
         }))
@@ -105,8 +111,8 @@ impl Registrar {
         if METADATA_SERVICES.contains(&interface) {
             return Ok(());
         }
-        for (id, report) in &self.options.reports {
-            self.start(interface, id, report);
+        for ((id, report), recovery) in self.options.reports.iter().zip(&self.recoveries) {
+            self.start(interface, id, report, recovery);
         }
         if self.options.required {
             self.wait(interface).await
@@ -128,8 +134,32 @@ impl Registrar {
             .collect()
     }
 
-    fn start(&self, interface: &str, id: &str, report: &Arc<dyn MetadataReport>) {
+    /// Ends all trying and looking, and waits until nothing is written any more. What was written stays, as with all
+    /// implementations: other processes of the application may go on.
+    ///
+    /// Registering starts anew.
+    ///
+    /// # Cancel safety
+    ///
+    /// All is told to end at once; whether it has is open when the future is dropped.
+    pub async fn close(&self) {
+        let mut running = {
+            let mut tasks = self.tasks.lock();
+            self.states.send_modify(States::clear);
+            std::mem::take(&mut tasks.running)
+        };
+        running.shutdown().await;
+    }
+
+    fn start(
+        &self,
+        interface: &str,
+        id: &str,
+        report: &Arc<dyn MetadataReport>,
+        recovery: &Arc<Notify>,
+    ) {
         let key = (interface.to_owned(), id.to_owned());
+        let mut tasks = self.tasks.lock();
         let is_new = self.states.send_if_modified(|states| {
             let is_new = !states.contains_key(&key);
             if is_new {
@@ -140,12 +170,12 @@ impl Registrar {
         if !is_new {
             return;
         }
-        let mut tasks = self.tasks.lock();
         let writer = Writer {
             application: self.options.application.clone(),
             cas_retries: self.options.cas_retries,
             retry_interval: self.options.retry_interval,
             report: Arc::clone(report),
+            recovery: Arc::clone(recovery),
             states: self.states.clone(),
             random: tasks.random.fork(),
             key,
@@ -236,27 +266,29 @@ struct Writer {
     cas_retries: u32,
     retry_interval: Duration,
     report: Arc<dyn MetadataReport>,
+    recovery: Arc<Notify>,
     key: (String, String),
     states: watch::Sender<States>,
     random: fastrand::Rng,
 }
 
 impl Writer {
-    /// Tries until a later look finds the application there: another writer that compares nothing, as dubbo-go's first
-    /// write to Nacos, may have taken it out again.
+    /// Sees to it for ever that the application is there.
     async fn run(mut self) {
         let mut waits = EqualJitter::new(FIRST_WAIT, self.retry_interval);
+        let mut is_failing = false;
         loop {
             match self.merge().await {
                 Ok(was_there) => {
                     waits.reset();
-                    self.set(MappingState::Registered);
-                    if was_there {
-                        return;
+                    if std::mem::take(&mut is_failing) {
+                        self.recovery.notify_waiters();
                     }
-                    sleep(SECOND_LOOK).await;
+                    self.set(MappingState::Registered);
+                    self.rest(was_there).await;
                 }
                 Err(error) => {
+                    is_failing = true;
                     let (interface, report) = &self.key;
                     tracing::warn!(interface, report, %error, "the mapping is not registered; trying again");
                     // What is registered stays so for others as long as nothing else is known.
@@ -266,6 +298,20 @@ impl Writer {
                     sleep(waits.next_wait(&mut self.random)).await;
                 }
             }
+        }
+    }
+
+    /// Waits until it is time to look again.
+    async fn rest(&mut self, was_there: bool) {
+        if !was_there {
+            // Another writer that compares nothing, as dubbo-go's first write to Nacos, may take it out again.
+            return sleep(SECOND_LOOK).await;
+        }
+        let rest = EqualJitter::new(LOOK_AGAIN, LOOK_AGAIN).next_wait(&mut self.random);
+        tokio::select! {
+            () = sleep(rest) => {}
+            // It may have come back without its data. Not all interfaces are read in the same moment.
+            () = self.recovery.notified() => sleep(SPREAD.mul_f64(self.random.f64())).await,
         }
     }
 
@@ -300,7 +346,10 @@ impl Writer {
 
     fn set(&self, state: MappingState) {
         self.states.send_modify(|states| {
-            states.insert(self.key.clone(), state);
+            // There is none once the registrar is closed.
+            if let Some(current) = states.get_mut(&self.key) {
+                *current = state;
+            }
         });
     }
 
@@ -317,6 +366,12 @@ const REQUIRED_WITHIN: Duration = Duration::from_secs(5);
 
 /// When a mapping that was written is looked at again.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
+
+/// How long a mapping that is there is believed to stay there, at most; half of that at least.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// In which time all mappings of a report that has failed are looked at.
+const SPREAD: Duration = Duration::from_secs(5);
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 

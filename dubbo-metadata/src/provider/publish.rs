@@ -1,24 +1,31 @@
 //! Publishing metadata into a report, before anybody hears of its revision (`docs/spec/metadata.md` §4.2).
 
-use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
     metadata::MetadataReport,
     registry::{RegistryError, RegistryErrorKind},
 };
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::ProviderOptions;
-use crate::{error::MetadataError, jitter::EqualJitter, published::Published, reports::Reports};
+use crate::{
+    error::MetadataError, jitter::EqualJitter, model::MetadataInfo, published::Published,
+    reports::Reports,
+};
 
-/// Publishes into one report, and remembers what it has acknowledged.
+/// Publishes into one report, and looks from time to time whether what it has acknowledged is still there: it may have
+/// lost its data.
 pub(super) struct Publisher {
     report: Arc<dyn MetadataReport>,
     /// The id of the report, where consumers have to be told.
     cluster: Option<String>,
     application: String,
     timeout: Duration,
-    acknowledged: BTreeSet<String>,
+    /// By revision, with the time when it is to be looked for.
+    acknowledged: BTreeMap<String, Instant>,
+    /// Waits after looks that failed.
+    looks: EqualJitter,
     trouble: Option<Trouble>,
 }
 
@@ -33,7 +40,8 @@ impl Publisher {
             cluster: (options.reports.len() > 1).then(|| id.to_owned()),
             application: options.application.clone(),
             timeout: options.timings.publish,
-            acknowledged: BTreeSet::new(),
+            acknowledged: BTreeMap::new(),
+            looks: EqualJitter::new(FIRST_WAIT, LOOK_RETRY),
             trouble: None,
         })
     }
@@ -43,8 +51,8 @@ impl Publisher {
         self.cluster.as_deref()
     }
 
-    /// Publishes what the report has not yet acknowledged of `current`, and tries for as long as it may take; once that
-    /// is over, once a call, until a call succeeds.
+    /// Publishes what the report has not yet acknowledged of `current`, or has lost since, and tries for as long as it may
+    /// take; once that is over, once a call, until a call succeeds. Returns when it is to be called again at the latest.
     ///
     /// # Cancel safety
     ///
@@ -53,19 +61,62 @@ impl Publisher {
         &mut self,
         current: &[Arc<Published>],
         random: &mut fastrand::Rng,
-    ) -> Result<(), NotPublished> {
+    ) -> Result<Option<Instant>, NotPublished> {
         self.acknowledged
-            .retain(|revision| current.iter().any(|one| one.revision() == revision));
+            .retain(|revision, _| current.iter().any(|one| one.revision() == revision));
         for published in current {
-            if !self.acknowledged.contains(published.revision()) {
+            if !self.is_there(published, random).await {
+                self.acknowledged.remove(published.revision());
                 self.publish_one(published, random).await?;
-                self.acknowledged.insert(published.revision().to_owned());
+                self.believe(published, random);
             }
         }
         if self.trouble.take().is_some() {
             tracing::info!(report = %self.report.url().address(), "metadata is published again");
         }
-        Ok(())
+        Ok(self.acknowledged.values().min().copied())
+    }
+
+    /// Whether the report has `published`, for all that is known.
+    async fn is_there(&mut self, published: &Published, random: &mut fastrand::Rng) -> bool {
+        let revision = published.revision();
+        match self.acknowledged.get(revision) {
+            None => return false,
+            Some(look) if Instant::now() < *look => return true,
+            Some(_) => {}
+        }
+        let read = self.report.app(&self.application, revision);
+        let read = timeout(self.timeout, read).await;
+        let read = read.unwrap_or_else(|_| Err(self.no_answer("look for", revision)));
+        match read {
+            Ok(Some(json)) if is_usable(&json, revision) => {
+                self.looks.reset();
+                self.believe(published, random);
+                true
+            }
+            Ok(_) => {
+                tracing::warn!(
+                    report = %self.report.url().address(), revision,
+                    "the report has lost published metadata; publishing it again"
+                );
+                self.looks.reset();
+                false
+            }
+            // Nothing says that it is gone.
+            Err(error) => {
+                tracing::debug!(%error, "whether metadata is still published is not known; looking again");
+                let wait = self.looks.next_wait(random);
+                self.acknowledged
+                    .insert(revision.to_owned(), Instant::now() + wait);
+                true
+            }
+        }
+    }
+
+    fn believe(&mut self, published: &Published, random: &mut fastrand::Rng) {
+        let wait = EqualJitter::new(LOOK_AGAIN, LOOK_AGAIN).next_wait(random);
+        let revision = published.revision().to_owned();
+        self.acknowledged.insert(revision, Instant::now() + wait);
     }
 
     async fn publish_one(
@@ -106,18 +157,21 @@ impl Publisher {
             published.revision(),
             published.json.clone(),
         );
-        timeout_at(limit, publish).await.unwrap_or_else(|_| {
-            let url = self.report.url();
-            Err(RegistryError::new(
-                format!(
-                    "publish metadata of {} at revision {}",
-                    self.application,
-                    published.revision()
-                ),
-                format!("{}://{}", url.protocol(), url.address()),
-                "no answer in time",
-            ))
-        })
+        timeout_at(limit, publish)
+            .await
+            .unwrap_or_else(|_| Err(self.no_answer("publish", published.revision())))
+    }
+
+    fn no_answer(&self, what: &str, revision: &str) -> RegistryError {
+        let url = self.report.url();
+        RegistryError::new(
+            format!(
+                "{what} metadata of {} at revision {revision}",
+                self.application
+            ),
+            format!("{}://{}", url.protocol(), url.address()),
+            "no answer in time",
+        )
     }
 }
 
@@ -154,6 +208,11 @@ impl Trouble {
     }
 }
 
+/// Whether consumers who read `json` find `revision` in it.
+fn is_usable(json: &[u8], revision: &str) -> bool {
+    MetadataInfo::from_json(json).is_ok_and(|info| info.revision == revision)
+}
+
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
 /// The longest wait while others wait for it (`docs/spec/metadata.md` §4.5).
@@ -161,3 +220,9 @@ const QUICK: Duration = Duration::from_secs(2);
 
 /// The longest wait when nobody does.
 const SLOW: Duration = Duration::from_secs(30);
+
+/// How long what was published is believed to stay there, at most; half of that at least.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// The longest wait before a report that could not be looked into is asked again.
+const LOOK_RETRY: Duration = Duration::from_secs(5);

@@ -75,35 +75,40 @@ impl Task {
         let mut changes = shared.changes.subscribe();
         loop {
             changes.mark_unchanged();
+            let wanted = self.wanted();
             let settled = settle(&shared, &mut changes);
             tokio::pin!(settled);
-            // What is under way is given up for what has settled meanwhile: a registry may be out of reach for hours.
-            let retry = tokio::select! {
-                biased;
-                () = &mut settled => continue,
-                retry = self.follow() => retry,
-            };
-            tokio::select! {
-                () = settled => {}
-                () = at(retry) => {}
+            // What has not settled yet waits, whatever there is to do about what has.
+            loop {
+                // What is under way is given up for what has settled meanwhile: a registry may be out of reach for hours.
+                let again = tokio::select! {
+                    biased;
+                    () = &mut settled => break,
+                    again = self.follow(&wanted) => again,
+                };
+                tokio::select! {
+                    () = &mut settled => break,
+                    () = at(again) => {}
+                }
             }
+        }
+    }
+
+    fn wanted(&mut self) -> Wanted {
+        let mut state = self.shared.state.lock();
+        self.waiters.append(&mut state.waiters);
+        Wanted {
+            exported: state.exported.values().cloned().collect(),
+            metadata_service: state.metadata_service.clone(),
+            is_registered: state.is_registered,
         }
     }
 
     /// Makes what is wanted so, and says when to look again without a change.
     ///
     /// It may be given up at any await: what the registry was told is noted before it is told.
-    async fn follow(&mut self) -> Option<Instant> {
-        let wanted = {
-            let mut state = self.shared.state.lock();
-            self.waiters.append(&mut state.waiters);
-            Wanted {
-                exported: state.exported.values().cloned().collect(),
-                metadata_service: state.metadata_service.clone(),
-                is_registered: state.is_registered,
-            }
-        };
-        match self.fulfil(&wanted).await {
+    async fn follow(&mut self, wanted: &Wanted) -> Option<Instant> {
+        match self.fulfil(wanted).await {
             Ok(retry) => {
                 self.retries.reset();
                 self.answer(wanted.is_registered, &Ok(()));
@@ -164,7 +169,7 @@ impl Task {
         }
     }
 
-    /// Where consumers find the metadata, once they do, and when to try for a better place.
+    /// Where consumers find the metadata, once they do, and when to look again whether they do, or for a better place.
     async fn publish(
         &mut self,
         current: &[Arc<Published>],
@@ -174,7 +179,7 @@ impl Task {
             return Ok((Storage::Local, None));
         };
         match publisher.publish(current, &mut self.random).await {
-            Ok(()) => Ok((Storage::Remote, None)),
+            Ok(look) => Ok((Storage::Remote, look)),
             Err(NotPublished { error, retry }) if wanted.metadata_service.is_some() => {
                 tracing::warn!(%error, "metadata is not published; consumers are sent to the metadata service meanwhile");
                 Ok((Storage::Local, retry))

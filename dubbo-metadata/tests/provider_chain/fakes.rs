@@ -1,10 +1,10 @@
 //! A registry, a report and the fixture of the specification.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
 };
@@ -59,6 +59,9 @@ impl World {
                 url: Url::new("fake", "report"),
                 log: noted,
                 published: Mutex::default(),
+                stored: Mutex::default(),
+                unreadable: AtomicBool::new(false),
+                reads: AtomicUsize::new(0),
                 delay: Mutex::default(),
                 failures: Mutex::default(),
                 refuses: AtomicBool::new(false),
@@ -210,11 +213,15 @@ impl ServiceDiscovery for FakeDiscovery {
     async fn close(&self) {}
 }
 
-/// Takes metadata after a while, unless it fails.
+/// Takes metadata after a while, unless it fails, and keeps it until it loses it.
 pub(crate) struct FakeReport {
     url: Url,
     log: Log,
     pub(crate) published: Mutex<Vec<Bytes>>,
+    /// By revision.
+    pub(crate) stored: Mutex<BTreeMap<String, Bytes>>,
+    pub(crate) unreadable: AtomicBool,
+    pub(crate) reads: AtomicUsize,
     delay: Mutex<Duration>,
     failures: Mutex<usize>,
     pub(crate) refuses: AtomicBool,
@@ -247,6 +254,7 @@ impl MetadataReport for FakeReport {
         let delay = *self.delay.lock();
         sleep(delay).await;
         let error = RegistryError::new("publish metadata", "fake://report", "out of order");
+        let key = revision.to_owned();
         let revision = &revision[..4];
         let fails = {
             let mut failures = self.failures.lock();
@@ -259,12 +267,17 @@ impl MetadataReport for FakeReport {
             return Err(if fails { error } else { error.refused() });
         }
         self.log.note(&format!("published {revision}"));
+        self.stored.lock().insert(key, metadata.clone());
         self.published.lock().push(metadata);
         Ok(())
     }
 
-    async fn app(&self, _: &str, _: &str) -> Result<Option<Bytes>, RegistryError> {
-        unreachable!("a provider reads nothing")
+    async fn app(&self, _: &str, revision: &str) -> Result<Option<Bytes>, RegistryError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        if self.unreadable.load(Ordering::Relaxed) {
+            return Err(RegistryError::new("read", "fake://report", "out of order"));
+        }
+        Ok(self.stored.lock().get(revision).cloned())
     }
 
     async fn remove_app(&self, _: &str, _: &str) -> Result<(), RegistryError> {

@@ -2,5 +2,6 @@
 
 mod changes;
 mod fakes;
+mod losses;
 mod publishing;
 mod registering;
