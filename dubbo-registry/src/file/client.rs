@@ -4,7 +4,10 @@ use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -19,14 +22,13 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    life::{self, Life},
-    texts, tree,
+    life::{self, Life, Pulse},
+    texts, tree, warnings,
     watcher::{Watched, Watcher},
 };
 use crate::{
     backend::{
-        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing,
-        Users,
+        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users,
     },
     plain,
     reconcile::{Tasks, closed},
@@ -35,7 +37,6 @@ use crate::{
 /// A program in a directory.
 pub(crate) struct FileClient {
     shared: Arc<Shared>,
-    address: String,
     users: Users,
     tasks: Tasks,
     started: Mutex<bool>,
@@ -44,7 +45,10 @@ pub(crate) struct FileClient {
 /// What requests and the task that lives have in common.
 pub(super) struct Shared {
     root: PathBuf,
+    address: String,
     life: Mutex<Option<Arc<Life>>>,
+    /// How many there were.
+    lives: AtomicU64,
     pub(super) watcher: Arc<Watcher>,
     session: watch::Sender<Session>,
 }
@@ -53,10 +57,11 @@ impl FileClient {
     /// A client of the directory `root`, which is made when it is used first.
     pub(super) fn new(root: PathBuf) -> Self {
         Self {
-            address: format!("file://{}", root.display()),
             shared: Arc::new(Shared {
+                address: format!("file://{}", root.display()),
                 root,
                 life: Mutex::default(),
+                lives: AtomicU64::new(0),
                 watcher: Arc::default(),
                 session: watch::Sender::new(Session::Down(None)),
             }),
@@ -80,7 +85,7 @@ impl FileClient {
         let shared = Arc::clone(&self.shared);
         let done = tokio::task::spawn_blocking(move || work(&shared.root)).await;
         let done = done.unwrap_or_else(|error| Err(io::Error::other(error)));
-        done.map_err(|error| failure(operation, &self.address, error))
+        done.map_err(|error| failure(operation, self.address(), error))
     }
 
     async fn follow(&self, what: Watched, hint: Hint) -> Result<Guard, RegistryError> {
@@ -99,25 +104,16 @@ impl FileClient {
 #[async_trait]
 impl Client for FileClient {
     fn address(&self) -> &str {
-        &self.address
+        &self.shared.address
     }
 
     fn session(&self) -> watch::Receiver<Session> {
         let mut started = self.started.lock();
         if !*started {
             *started = true;
-            let live = live(Arc::downgrade(&self.shared), self.address.clone());
-            self.tasks.spawn(live);
+            self.tasks.spawn(live(Arc::downgrade(&self.shared)));
         }
         self.shared.session.subscribe()
-    }
-
-    fn timing(&self) -> Timing {
-        // What is read is always the truth.
-        Timing {
-            confirm_empty: Duration::ZERO,
-            ..Timing::default()
-        }
     }
 
     fn users(&self) -> &Users {
@@ -130,7 +126,7 @@ impl Client for FileClient {
         let end = tokio::task::spawn_blocking(move || drop(life));
         // Nothing can be done about a panic in there, and there is none.
         let _ = end.await;
-        let over = Arc::new(closed("use", &self.address));
+        let over = Arc::new(closed("use", self.address()));
         self.shared.session.send_replace(Session::Down(Some(over)));
     }
 }
@@ -146,18 +142,22 @@ impl Backend for FileClient {
             let line = entry.value.to_string();
             if line.contains('\n') || line.parse::<Url>().as_ref() != Ok(&entry.value) {
                 let reason = format!("{:?} cannot be written as a line", entry.value);
-                return Err(RegistryError::new(operation, &self.address, reason).refused());
+                return Err(RegistryError::new(operation, self.address(), reason).refused());
             }
             content.push_str(&line);
             content.push('\n');
         }
+        if content.len() as u64 > tree::LARGEST {
+            let reason = format!(
+                "these are {} bytes, and a program may show {} in one place",
+                content.len(),
+                tree::LARGEST
+            );
+            return Err(RegistryError::new(operation, self.address(), reason).refused());
+        }
         let life = self.shared.life.lock().clone();
         let Some(life) = life else {
-            return Err(RegistryError::new(
-                operation,
-                &self.address,
-                "the directory is not there yet",
-            ));
+            return Err(failure(operation, self.address(), lost()));
         };
         let path = self.folder(place).join(&life.name);
         self.ask(operation, move |root| {
@@ -175,8 +175,17 @@ impl Backend for FileClient {
 
     async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
         let folder = self.folder(place);
-        self.ask(format!("read {}", place.0), move |root| read(root, &folder))
-            .await
+        let life = self.shared.life.lock().clone();
+        self.ask(format!("read {}", place.0), move |root| {
+            let entries = read(root, &folder)?;
+            // In a directory that somebody removes, nobody is found who is alive for all that.
+            if life.is_some_and(|life| life.is_seen()) {
+                Ok(entries)
+            } else {
+                Err(lost())
+            }
+        })
+        .await
     }
 
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError> {
@@ -241,9 +250,8 @@ impl TextStore for FileClient {
 }
 
 /// Lives in the directory, and looks at what is followed, until the client is gone.
-async fn live(client: Weak<Shared>, address: String) {
+async fn live(client: Weak<Shared>) {
     let mut backoff = Backoff::new(BackoffPolicy::default());
-    let mut sessions = 0;
     while let Some(shared) = client.upgrade() {
         let beat = tokio::task::spawn_blocking({
             let shared = Arc::clone(&shared);
@@ -253,19 +261,12 @@ async fn live(client: Weak<Shared>, address: String) {
             .await
             .unwrap_or_else(|error| Err(io::Error::other(error)));
         let wait = match beat {
-            Ok(is_new) => {
-                if is_new {
-                    sessions += 1;
-                    shared.session.send_replace(Session::Up {
-                        session: sessions,
-                        connection: sessions,
-                    });
-                }
+            Ok(()) => {
                 backoff.reset();
                 LOOK
             }
             Err(error) => {
-                let error = failure("use the directory".to_owned(), &address, error);
+                let error = failure("use the directory".to_owned(), &shared.address, error);
                 shared
                     .session
                     .send_replace(Session::Down(Some(Arc::new(error))));
@@ -278,18 +279,30 @@ async fn live(client: Weak<Shared>, address: String) {
 }
 
 impl Shared {
-    /// Begins to live if nobody sees that it does, and looks at what is followed; whether it is a new life.
-    fn beat(&self) -> io::Result<bool> {
+    /// Begins to live if nobody sees that it does, and looks at what is followed.
+    fn beat(&self) -> io::Result<()> {
         let life = self.life.lock().clone();
-        let is_new = life.is_none_or(|life| !life.is_seen());
-        if is_new {
+        let is_lost = life.as_ref().is_some_and(|life| !life.is_seen());
+        if is_lost {
+            tracing::warn!(
+                address = self.address,
+                "somebody has removed the directory, or a part of it; made again"
+            );
+        }
+        if life.is_none() || is_lost {
             // If this fails, the next beat is the first one of another life.
             *self.life.lock() = None;
             let life = Life::begin(&self.root)?;
             *self.life.lock() = Some(Arc::new(life));
+            let session = self.lives.fetch_add(1, Ordering::Relaxed) + 1;
+            // Before anybody is told to look: who looks now may find nobody, because the others come back just now.
+            self.session.send_replace(Session::Up {
+                session,
+                connection: session,
+            });
         }
         self.watcher.look(&self.root);
-        Ok(is_new)
+        Ok(())
     }
 }
 
@@ -298,15 +311,22 @@ fn read(root: &Path, folder: &Path) -> io::Result<Vec<Entry<Url>>> {
     let mut by_id: HashMap<Arc<str>, (SystemTime, Entry<Url>)> = HashMap::new();
     for client in tree::names(folder)? {
         let path = folder.join(&client);
-        if !life::is_alive(root, &client)? {
-            // Nobody else clears up after the dead; whoever looks first does.
-            let _ = tree::remove(root, &path);
-            continue;
+        match life::pulse(root, &client)? {
+            Pulse::Alive => {}
+            Pulse::Dead => {
+                // Nobody else clears up after the dead; whoever looks first does.
+                let _ = tree::remove(root, &path);
+                continue;
+            }
+            Pulse::Unknown(why) => {
+                warnings::once(&path, "left out: nobody knows whether it is alive", &why);
+                continue;
+            }
         }
         let content = match tree::read(&path) {
             Ok(content) => content.unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                tracing::warn!(path = %path.display(), %error, "left out: not what a program shows");
+                warnings::once(&path, "left out: not what a program shows", &error);
                 continue;
             }
             Err(error) => return Err(error),
@@ -315,7 +335,7 @@ fn read(root: &Path, folder: &Path) -> io::Result<Vec<Entry<Url>>> {
         let written = written.unwrap_or(SystemTime::UNIX_EPOCH);
         for line in content.lines() {
             let Ok(url) = line.parse() else {
-                tracing::warn!(path = %path.display(), line, "left out: not a URL");
+                warnings::once(&path, "a line is left out: not a URL", &line);
                 continue;
             };
             let entry = plain::entry(url);
@@ -327,6 +347,12 @@ fn read(root: &Path, folder: &Path) -> io::Result<Vec<Entry<Url>>> {
         }
     }
     Ok(by_id.into_values().map(|(_, entry)| entry).collect())
+}
+
+/// What becomes of a request when nobody sees that this client is alive.
+fn lost() -> io::Error {
+    let reason = "the directory was removed, or is not there yet; it is made";
+    io::Error::new(io::ErrorKind::NotFound, reason)
 }
 
 fn failure(operation: String, address: &str, error: io::Error) -> RegistryError {

@@ -7,7 +7,16 @@ use std::{
     time::Duration,
 };
 
-use super::tree;
+use super::{tree, warnings};
+
+/// Whether a client is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pulse {
+    Alive,
+    Dead,
+    /// Its lock cannot be asked, which says why.
+    Unknown(String),
+}
 
 /// The life of one client, which ends when this is dropped, or with the program.
 #[derive(Debug)]
@@ -51,11 +60,11 @@ impl Drop for Life {
 }
 
 /// Whether the client of this name is alive.
-pub(super) fn is_alive(root: &Path, name: &str) -> io::Result<bool> {
-    is_locked(&folder(root).join(name))
+pub(super) fn pulse(root: &Path, name: &str) -> io::Result<Pulse> {
+    pulse_of(&folder(root).join(name))
 }
 
-/// Clears away the locks that nobody holds.
+/// Clears away the locks that nobody holds. What cannot be cleared away is in nobody's way.
 fn bury(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -64,9 +73,20 @@ fn bury(folder: &Path) -> io::Result<()> {
         if is_unfinished && is_young(&path) {
             continue;
         }
-        if !is_locked(&path)? {
-            tree::or_none(fs::remove_file(&path))?;
-        }
+        let why = match pulse_of(&path) {
+            Ok(Pulse::Alive) => continue,
+            Ok(Pulse::Dead) => match tree::or_none(fs::remove_file(&path)) {
+                Ok(_) => continue,
+                Err(error) => error.to_string(),
+            },
+            Ok(Pulse::Unknown(why)) => why,
+            Err(error) => error.to_string(),
+        };
+        warnings::once(
+            &path,
+            "not cleared away, though no client that is alive holds it",
+            &why,
+        );
     }
     Ok(())
 }
@@ -78,13 +98,26 @@ fn is_young(path: &Path) -> bool {
 }
 
 /// Whether somebody holds the lock of `path`. Who asks takes a shared lock for a moment, which no other who asks minds.
-fn is_locked(path: &Path) -> io::Result<bool> {
-    let Some(file) = tree::or_none(File::open(path))? else {
-        return Ok(false);
+fn pulse_of(path: &Path) -> io::Result<Pulse> {
+    let Some(metadata) = tree::or_none(fs::symlink_metadata(path))? else {
+        return Ok(Pulse::Dead);
+    };
+    // To open a pipe may take for ever.
+    if !metadata.is_file() {
+        return Ok(Pulse::Unknown("it is no file".to_owned()));
+    }
+    let file = match tree::or_none(File::open(path)) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(Pulse::Dead),
+        // The folder may be looked into, or there were no metadata: it is this file alone.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Ok(Pulse::Unknown(error.to_string()));
+        }
+        Err(error) => return Err(error),
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
+        Ok(()) => Ok(Pulse::Dead),
+        Err(TryLockError::WouldBlock) => Ok(Pulse::Alive),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }

@@ -12,13 +12,16 @@
 //!
 //! A program that ends in whatever way gives up its lock, and then nobody sees what it has shown. Files are written beside
 //! their place and moved there, so nobody reads half of one. Who follows something looks at it several times a second.
+//! A directory that somebody removes is made again, and so is what stood in it. What is no file, or not for this program to
+//! read, is left alone with a warning.
 
 mod client;
 mod life;
 #[cfg(test)]
-mod suite;
+mod tests;
 mod texts;
 mod tree;
+mod warnings;
 mod watcher;
 
 use std::{path::PathBuf, sync::Arc};
@@ -83,22 +86,5 @@ fn root(url: &Url) -> PathBuf {
     match url.path() {
         "" => PathBuf::from(url.host()),
         path => PathBuf::from(format!("{}/{path}", url.host())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_address_is_the_directory() {
-        for (url, want) in [
-            (Url::new("file", "/var/lib/registry"), "/var/lib/registry"),
-            ("file://./registry".parse().expect("valid"), "./registry"),
-            ("file://registry".parse().expect("valid"), "registry"),
-            ("file://a/b/c".parse().expect("valid"), "a/b/c"),
-        ] {
-            assert_eq!(root(&url), PathBuf::from(want), "{url}");
-        }
     }
 }

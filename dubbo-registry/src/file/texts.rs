@@ -69,11 +69,13 @@ fn folder(root: &Path, group: &str) -> PathBuf {
 /// Waits for the turn to write, which ends when the file is dropped, or with the program.
 fn turn(root: &Path) -> io::Result<File> {
     fs::create_dir_all(root)?;
+    let path = root.join(".writer");
+    tree::check_kind(&path)?;
     let lock = File::options()
         .create(true)
         .truncate(false)
         .write(true)
-        .open(root.join(".writer"))?;
+        .open(path)?;
     lock.lock()?;
     Ok(lock)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fmt,
     fs::{self, File},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
@@ -23,20 +24,44 @@ pub(super) fn write(path: &Path, content: &str) -> io::Result<()> {
     }
 }
 
-/// What `path` has in it; `None` if it is not there.
+/// What `path` has in it; `None` if it is not there. What is wrong with this file alone is
+/// [`InvalidData`](io::ErrorKind::InvalidData).
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
-    let Some(file) = or_none(File::open(path))? else {
+    let invalid = |reason: &dyn fmt::Display| {
+        let reason = format!("{} {reason}", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    };
+    if !check_kind(path)? {
+        return Ok(None);
+    }
+    let file = match or_none(File::open(path)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(invalid(&format_args!("cannot be read: {error}")));
+        }
+        file => file?,
+    };
+    let Some(file) = file else {
         return Ok(None);
     };
     let mut content = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut content)?;
     if content.len() as u64 > LARGEST {
-        let reason = format!("{} is larger than {LARGEST} bytes", path.display());
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+        return Err(invalid(&format_args!("is larger than {LARGEST} bytes")));
     }
-    String::from_utf8(content)
+    let content = String::from_utf8(content);
+    content
         .map(Some)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        .map_err(|error| invalid(&format_args!("is no text: {error}")))
+}
+
+/// Whether `path` is there. To open what is no file may take for ever: that is an error.
+pub(super) fn check_kind(path: &Path) -> io::Result<bool> {
+    let metadata = or_none(fs::metadata(path))?;
+    if metadata.as_ref().is_some_and(|found| !found.is_file()) {
+        let reason = format!("{} is no file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    }
+    Ok(metadata.is_some())
 }
 
 /// Takes `path` away, and the folders above it up to `root` that are empty then.
@@ -117,7 +142,7 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 const ATTEMPTS: u32 = 20;
 
 /// What is larger is not ours.
-const LARGEST: u64 = 16 << 20;
+pub(super) const LARGEST: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,10 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::{life, tree};
+use super::{
+    life::{self, Pulse},
+    tree,
+};
 use crate::backend::Hint;
 
 /// What is looked at.
@@ -93,7 +96,7 @@ impl Watched {
             Self::Clients(folder) => {
                 let mut look = Vec::new();
                 for name in tree::names(folder)? {
-                    if life::is_alive(root, &name)? {
+                    if life::pulse(root, &name)? == Pulse::Alive {
                         let stamp = stamp(&folder.join(&name))?;
                         look.push((name, stamp));
                     }
