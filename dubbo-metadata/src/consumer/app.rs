@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dubbo_core::{discovery::ServiceInstance, registry::RegistryError};
+use dubbo_core::{
+    discovery::ServiceInstance,
+    registry::{RegistryError, RegistryErrorKind},
+};
 use tokio::{
     sync::{Notify, watch},
     time::{Instant, sleep_until},
@@ -104,6 +107,7 @@ impl Follower {
             let changed = tokio::select! {
                 list = source.next() => match list {
                     Ok(list) => self.take(&list),
+                    Err(error) if !source.is_open() && self.is_refused(&error) => self.leave_out(error),
                     Err(error) => self.lose(error),
                 },
                 () = wake.notified() => true,
@@ -113,6 +117,26 @@ impl Follower {
                 self.publish();
             }
         }
+    }
+
+    /// Whether it cannot be followed, whatever the registry does: a mapping may name what its registry can never have. One
+    /// that was listed before is no such, and a registry that is closed refuses everything.
+    fn is_refused(&self, error: &RegistryError) -> bool {
+        error.kind == RegistryErrorKind::Refused && !self.state.listed
+    }
+
+    /// Is as if nobody had named it, for others may provide the interface.
+    fn leave_out(&mut self, error: Arc<RegistryError>) -> bool {
+        let is_news = self.state.refused.is_none();
+        if is_news {
+            tracing::warn!(
+                application = ?self.name, %error,
+                "an application that this registry cannot have is left out"
+            );
+            self.state.refused = Some(error);
+            self.state.failing = None;
+        }
+        is_news
     }
 
     /// Keeps the instances: nobody knows of better ones.
@@ -144,6 +168,7 @@ impl Follower {
         }
         let mut changed = !self.state.listed || self.state.failing.is_some();
         self.state.listed = true;
+        self.state.refused = None;
         self.state.failing = None;
 
         let mut before = std::mem::take(&mut self.instances);

@@ -42,28 +42,43 @@ impl Seen<'_> {
 
     /// Why the registry does not answer now, if so. That it fails for some applications only is no outage.
     pub(super) fn outage(&self) -> Option<&Arc<RegistryError>> {
-        let mut failing = self.apps.iter().map(|(_, app)| app.failing.as_ref());
+        let followed = self.apps.iter().filter(|(_, app)| app.refused.is_none());
+        let mut failing = followed.map(|(_, app)| app.failing.as_ref());
         let first = failing.next()??;
         failing.all(|failing| failing.is_some()).then_some(first)
     }
 
-    /// The error of having no provider because something is not known: the steps as far as they lead.
+    /// The error of having no provider because something is not known: what that is, and the steps as far as they lead.
     pub(super) fn pending(&self, steps: &[Step], registry: &str) -> RegistryError {
-        let mut reason = "pending".to_owned();
-        for step in steps {
-            reason = format!("{reason}; {step}");
-            if step.is_empty() {
-                break;
-            }
+        let end = steps.iter().position(Step::is_empty);
+        let steps = end.map_or(steps, |end| &steps[..=end]);
+        RegistryError::new(format!("find {}", self.request), registry, self.unknown())
+            .with_steps(steps)
+    }
+
+    /// The first that is not known, and the last reason for it.
+    fn unknown(&self) -> String {
+        let because = |cause: Option<String>| cause.map_or_else(String::new, |c| format!(": {c}"));
+        if self.resolution.is_uncertain {
+            let cause = because(self.resolution.failing.clone());
+            return format!("who provides it is not known yet{cause}");
         }
-        let error = RegistryError::new(format!("find {}", self.request), registry, reason);
-        let mut revisions = self.apps.iter().flat_map(|(_, app)| app.revisions.iter());
-        let cause = revisions.find_map(|revision| revision.error());
-        match (cause, self.outage()) {
-            (Some(cause), _) => error.with_source(Arc::clone(cause)),
-            (None, Some(outage)) => error.with_source(Arc::clone(outage)),
-            (None, None) => error,
+        let is_unlisted = |app: &AppState| !app.listed && app.refused.is_none();
+        if let Some((name, app)) = self.apps.iter().find(|(_, app)| is_unlisted(app)) {
+            let cause = because(app.failing.as_ref().map(ToString::to_string));
+            return format!("the instances of {name} are not known yet{cause}");
         }
+        let revisions = self
+            .apps
+            .iter()
+            .flat_map(|(name, app)| app.revisions.iter().map(move |revision| (name, revision)));
+        let mut unknown = revisions.filter(|(_, one)| !matches!(one.metadata, Metadata::Ready(_)));
+        let Some((name, revision)) = unknown.next() else {
+            return "something is not known yet".to_owned();
+        };
+        let cause = because(revision.error().and_then(|error| error.last()));
+        let revision = &revision.revision;
+        format!("what {name} serves at revision {revision} is not known yet{cause}")
     }
 
     fn mapping(&self) -> Step {
@@ -84,6 +99,11 @@ impl Seen<'_> {
 
     fn instances(&self) -> Step {
         let evidence = self.apps.iter().map(|(name, app)| {
+            if let Some(error) = &app.refused {
+                return format!(
+                    "{name:?} is left out, because this registry cannot have it: {error}"
+                );
+            }
             let mut text = match (app.listed, app.instances.len()) {
                 (false, _) => format!("those of {name} are not known yet"),
                 (true, 0) => format!("{name} has none"),

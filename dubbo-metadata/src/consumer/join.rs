@@ -46,8 +46,11 @@ pub(super) struct Join {
     epoch: u64,
     /// The last list that was published.
     providers: Option<Arc<[Url]>>,
-    last: Option<Result<Arc<[Step]>, String>>,
+    last: Option<Told>,
 }
+
+/// What was told last: how providers were found, or the text of an error and how far it came.
+type Told = Result<Arc<[Step]>, (String, Arc<[Step]>)>;
 
 impl Join {
     pub(super) fn new(
@@ -254,11 +257,11 @@ impl Join {
                 (Ok(told), Ok(snapshot))
             }
             Err(error) => {
-                let text = error.to_string();
-                if self.last == Some(Err(text.clone())) {
+                let told = Err((error.to_string(), Arc::clone(&error.steps)));
+                if self.last.as_ref() == Some(&told) {
                     return;
                 }
-                (Err(text), Err(error))
+                (told, Err(error))
             }
         };
         self.last = Some(told);

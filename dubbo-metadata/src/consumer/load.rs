@@ -13,10 +13,10 @@ use std::{
 };
 
 use dubbo_core::{discovery::ServiceInstance, metadata::MetadataReport, registry::RegistryError};
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use tokio::{
-    sync::Semaphore,
-    time::{Instant, timeout},
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -89,15 +89,10 @@ impl Loader {
             .iter()
             .filter(|instance| !is_remote(instance) || serves_metadata(instance))
             .collect();
-        for instance in failures.choose(askable, random) {
-            match self.ask(wanted, instance).await {
-                Ok(info) => return Ok(info),
-                Err(error) => {
-                    let id = instance.id();
-                    failures.note(&id);
-                    attempts.push(Attempt { whom: id, error });
-                }
-            }
+        let chosen = failures.choose(askable, random);
+        match self.ask_some(wanted, chosen, failures).await {
+            Ok(info) => return Ok(info),
+            Err(failed) => attempts.extend(failed),
         }
         if clusters.is_empty() && self.reports.of(None).is_ok() {
             match self.read_report(wanted, None).await {
@@ -113,16 +108,68 @@ impl Loader {
         Err(LoadError(attempts))
     }
 
-    async fn ask(
+    /// Asks one instance after another until one answers well. The next one is asked when one has failed, and also when
+    /// all are silent: the first good answer counts, and the others are not waited for.
+    async fn ask_some(
         &self,
         wanted: &Wanted,
+        instances: Vec<&Arc<ServiceInstance>>,
+        failures: &mut Failures,
+    ) -> Result<MetadataInfo, Vec<Attempt>> {
+        let mut failed = Vec::new();
+        let mut good = |answer: Result<MetadataInfo, Attempt>| {
+            answer
+                .map_err(|attempt| {
+                    failures.note(&attempt.whom);
+                    failed.push(attempt);
+                })
+                .ok()
+        };
+        let mut asked = FuturesUnordered::new();
+        for instance in instances {
+            // Whoever waits for a turn is not silent.
+            let turn = self.turn();
+            tokio::pin!(turn);
+            let turn = loop {
+                tokio::select! {
+                    biased;
+                    Some(answer) = asked.next() => if let Some(info) = good(answer) {
+                        return Ok(info);
+                    },
+                    turn = &mut turn => break turn,
+                }
+            };
+            asked.push(self.ask(turn, wanted, instance));
+            tokio::select! {
+                biased;
+                Some(answer) = asked.next() => if let Some(info) = good(answer) {
+                    return Ok(info);
+                },
+                () = sleep(SILENCE) => {}
+            }
+        }
+        while let Some(answer) = asked.next().await {
+            if let Some(info) = good(answer) {
+                return Ok(info);
+            }
+        }
+        Err(failed)
+    }
+
+    async fn ask(
+        &self,
+        turn: Turn<'_>,
+        wanted: &Wanted,
         instance: &ServiceInstance,
-    ) -> Result<MetadataInfo, AttemptError> {
-        self.limited(async {
+    ) -> Result<MetadataInfo, Attempt> {
+        let asking = async {
             let answer = self.fetch.fetch(instance, &wanted.revision).await;
             wanted.verified(answer.map_err(AttemptError::Fetch)?)
+        };
+        self.limited(turn, asking).await.map_err(|error| Attempt {
+            whom: instance.id(),
+            error,
         })
-        .await
     }
 
     async fn read_report(
@@ -134,7 +181,7 @@ impl Loader {
             whom: "metadata report".to_owned(),
             error: AttemptError::NoReport(error),
         })?;
-        self.limited(read(report, wanted))
+        self.limited(self.turn().await, read(report, wanted))
             .await
             .map_err(|error| Attempt {
                 whom: format!("metadata report {id}"),
@@ -142,14 +189,23 @@ impl Loader {
             })
     }
 
-    /// Waits for a turn, then asks within the time limit.
+    /// Waits until few enough are asked at once.
+    async fn turn(&self) -> Turn<'_> {
+        // Nobody closes them, so waiting cannot fail.
+        let own = self.own.acquire().await.ok();
+        let shared = self.shared.0.acquire().await.ok();
+        Turn {
+            _own: own,
+            _shared: shared,
+        }
+    }
+
+    /// Asks within the time limit.
     async fn limited(
         &self,
+        _turn: Turn<'_>,
         asking: impl Future<Output = Result<MetadataInfo, AttemptError>>,
     ) -> Result<MetadataInfo, AttemptError> {
-        // Nobody closes them, so waiting cannot fail.
-        let _own = self.own.acquire().await;
-        let _shared = self.shared.0.acquire().await;
         self.asked.fetch_add(1, Ordering::Relaxed);
         // A panic must not end the task: the revision would stay unknown for ever.
         let answer = timeout(self.timeout, AssertUnwindSafe(asking).catch_unwind())
@@ -170,6 +226,12 @@ impl fmt::Debug for Loader {
             .field("counts", &self.counts())
             .finish_non_exhaustive()
     }
+}
+
+/// The permission to ask.
+struct Turn<'l> {
+    _own: Option<SemaphorePermit<'l>>,
+    _shared: Option<SemaphorePermit<'l>>,
 }
 
 async fn read(
@@ -249,6 +311,11 @@ impl Failures {
 pub(crate) struct LoadError(Vec<Attempt>);
 
 impl LoadError {
+    /// What came of the last attempt, if there was one.
+    pub(super) fn last(&self) -> Option<String> {
+        self.0.last().map(Attempt::to_string)
+    }
+
     /// Whether it tells the same as `other`, whoever was asked.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let causes =
@@ -262,9 +329,9 @@ impl fmt::Display for LoadError {
         if self.0.is_empty() {
             return f.write_str("no instance offers it");
         }
-        for (index, Attempt { whom, error }) in self.0.iter().enumerate() {
+        for (index, attempt) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { "; " };
-            write!(f, "{separator}{whom}: {}", error.text())?;
+            write!(f, "{separator}{attempt}")?;
         }
         Ok(())
     }
@@ -276,6 +343,12 @@ impl Error for LoadError {}
 struct Attempt {
     whom: String,
     error: AttemptError,
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.whom, self.error.text())
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -330,6 +403,9 @@ fn serves_metadata(instance: &ServiceInstance) -> bool {
 }
 
 const CANDIDATES: usize = 3;
+
+/// How long those who are asked may be silent before another one is asked, too.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// How many characters of an error are told.
 const TEXT: usize = 300;

@@ -15,6 +15,8 @@ use crate::{
 pub(super) struct AppState {
     /// Whether the registry has listed the instances.
     pub(super) listed: bool,
+    /// Why this registry can never have the application. It then has no instance, for certain.
+    pub(super) refused: Option<Arc<RegistryError>>,
     /// Why the registry does not answer now.
     pub(super) failing: Option<Arc<RegistryError>>,
     /// Those that want calls, by id.
@@ -28,7 +30,7 @@ pub(super) struct AppState {
 impl AppState {
     /// Whether all that can be known soon is known: each revision has been got, or has failed once.
     pub(super) fn is_settled(&self) -> bool {
-        let heard = self.listed || self.failing.is_some();
+        let heard = self.listed || self.refused.is_some() || self.failing.is_some();
         heard
             && !self
                 .revisions
@@ -38,7 +40,8 @@ impl AppState {
 
     /// Whether there may be instances or services that nobody here has seen.
     pub(super) fn is_uncertain(&self) -> bool {
-        !self.listed
+        let is_known = self.listed || self.refused.is_some();
+        !is_known
             || self
                 .instances
                 .iter()

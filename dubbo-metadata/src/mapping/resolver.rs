@@ -92,6 +92,8 @@ pub(crate) struct Resolution {
     pub(crate) is_answer: bool,
     /// Whether there are none because nobody could be asked.
     pub(crate) is_uncertain: bool,
+    /// Why a report could not be asked, if one could not.
+    pub(crate) failing: Option<String>,
 }
 
 impl Resolution {
@@ -103,6 +105,7 @@ impl Resolution {
             evidence: format!("provided-by names {}", listed(mapping.applications())),
             is_answer: true,
             is_uncertain: false,
+            failing: None,
         })
     }
 }
@@ -121,6 +124,8 @@ struct Answers {
 struct Heard {
     report: String,
     mapping: Option<Arc<Mapping>>,
+    /// How many names beside those were none.
+    garbage: usize,
     failing: Option<Arc<RegistryError>>,
 }
 
@@ -129,8 +134,34 @@ impl Heard {
         Self {
             report: report.to_owned(),
             mapping: None,
+            garbage: 0,
             failing: None,
         }
+    }
+
+    /// Takes in what the report has. No application is called so that its name cannot be printed, whoever wrote it.
+    fn take(&mut self, mapping: Arc<Mapping>) {
+        let all = mapping.applications();
+        let is_name = |name: &&String| !name.chars().any(char::is_control);
+        let mut names = Mapping::default();
+        for name in all.iter().filter(is_name) {
+            names.add(name);
+        }
+        self.garbage = all.len() - names.applications().len();
+        self.mapping = Some(if self.garbage == 0 {
+            mapping
+        } else {
+            names.into()
+        });
+        self.failing = None;
+    }
+
+    fn failing(&self) -> Option<String> {
+        let Self {
+            report, failing, ..
+        } = self;
+        let error = failing.as_ref()?;
+        Some(format!("metadata report {report} fails: {error}"))
     }
 
     fn names(&self) -> Option<&Arc<Mapping>> {
@@ -142,10 +173,7 @@ impl Answers {
     fn take(&mut self, index: usize, state: Result<Arc<Mapping>, Arc<RegistryError>>) {
         let heard = &mut self.heard[index];
         match state {
-            Ok(mapping) => {
-                heard.mapping = Some(mapping);
-                heard.failing = None;
-            }
+            Ok(mapping) => heard.take(mapping),
             // What it said last counts.
             Err(error) => heard.failing = Some(error),
         }
@@ -158,11 +186,13 @@ impl Answers {
     fn resolve(&self) -> Resolution {
         let interface = &self.interface;
         let failing = self.failing();
+        let remarks = self.remarks();
         let found = |names: &[String], evidence: String| Resolution {
             applications: names.into(),
-            evidence: evidence + &failing,
+            evidence: evidence + &remarks,
             is_answer: true,
             is_uncertain: false,
+            failing: failing.clone(),
         };
         if let Some(heard) = self.names()
             && let Some(mapping) = heard.names()
@@ -195,13 +225,14 @@ impl Answers {
         }
         Resolution {
             applications: Arc::default(),
-            evidence: self.why_nobody(all_heard) + &failing,
+            evidence: self.why_nobody() + &remarks,
             is_answer: all_heard,
             is_uncertain: !(all_heard && all_know),
+            failing,
         }
     }
 
-    fn why_nobody(&self, all_heard: bool) -> String {
+    fn why_nobody(&self) -> String {
         let interface = &self.interface;
         if self.heard.is_empty() {
             return format!(
@@ -215,7 +246,7 @@ impl Answers {
             .map(|heard| heard.report.clone())
             .collect();
         let reports = listed(&reports);
-        if all_heard {
+        if self.heard.iter().all(|heard| heard.mapping.is_some()) {
             format!(
                 "pending: metadata report {reports} maps {interface} to no application yet; it is watched and asked again"
             )
@@ -224,14 +255,22 @@ impl Answers {
         }
     }
 
-    fn failing(&self) -> String {
+    fn failing(&self) -> Option<String> {
+        self.heard.iter().find_map(Heard::failing)
+    }
+
+    /// What was not as it should be.
+    fn remarks(&self) -> String {
         let mut text = String::new();
-        for Heard {
-            report, failing, ..
-        } in &self.heard
-        {
-            if let Some(error) = failing {
-                text = format!("{text}; metadata report {report} fails: {error}");
+        for heard in &self.heard {
+            if let Some(failing) = heard.failing() {
+                text = format!("{text}; {failing}");
+            }
+            if heard.garbage > 0 {
+                let (report, garbage) = (&heard.report, heard.garbage);
+                text = format!(
+                    "{text}; metadata report {report} has garbage in {garbage} of its names"
+                );
             }
         }
         text

@@ -251,11 +251,20 @@ async fn metadata_a14_without_any_metadata_it_is_pending_and_says_why() {
     world.registry.list("app", instances("app", "r1", 1, 1));
     world.instances.answer("app/r1", Answer::Refused);
     let mut following = world.follow("a.B").await;
+    let (error, steps) = following.error();
     assert_eq!(
-        following.error(),
-        "find a.B at zookeeper://10.0.0.100:2181: pending; mapping: a.B is provided by app (metadata report zk1) -> 1; \
-         instances: app has 1 -> 1; metadata: 0 of 1 revision known; revision r1 of app (1 instance) cannot be fetched: \
-         10.1.0.0:20000: the call of its metadata service failed: connection refused -> 0"
+        error,
+        "find a.B at zookeeper://10.0.0.100:2181: what app serves at revision r1 is not known yet: 10.1.0.0:20000: the \
+         call of its metadata service failed: connection refused"
+    );
+    assert_eq!(
+        steps,
+        [
+            "mapping: a.B is provided by app (metadata report zk1) -> 1",
+            "instances: app has 1 -> 1",
+            "metadata: 0 of 1 revision known; revision r1 of app (1 instance) cannot be fetched: 10.1.0.0:20000: the call \
+             of its metadata service failed: connection refused -> 0"
+        ]
     );
     following.stays_quiet(Duration::from_secs(30)).await;
     world.instances.serve(info("app", "r1", &["a.B:tri"]));
@@ -274,7 +283,8 @@ async fn metadata_a20_another_revision_is_no_answer_and_the_next_candidate_is_as
     }
     world.instances.answer_of("10.1.0.2:20000", Answer::Nothing);
     let mut following = world.follow("a.B").await;
-    let error = following.error();
+    let (_, steps) = following.error();
+    let error = steps.last().expect("steps");
     for want in [
         "10.1.0.0:20000: it answered with revision \"r3\"",
         "10.1.0.1:20000: it is the application other",
@@ -386,6 +396,77 @@ async fn nobody_waits_for_new_metadata_to_hear_of_an_instance_that_has_gone() {
         start.elapsed()
     );
     assert_eq!(addresses(&following.next().await).len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_are_silent_are_not_waited_for_alone() {
+    for seed in 0..20 {
+        let world = World::with(|options| options.seed = seed);
+        world.report.map("a.B", "app");
+        world.registry.list("app", instances("app", "r1", 1, 3));
+        world.instances.serve(info("app", "r1", &["a.B:tri"]));
+        for id in ["10.1.0.0:20000", "10.1.0.1:20000"] {
+            world.instances.answer_of(id, Answer::Silence);
+        }
+        let start = Instant::now();
+        let mut following = world.follow("a.B").await;
+        assert_eq!(following.addresses().len(), 3, "seed {seed}");
+        let within = start.elapsed();
+        assert!(within <= Duration::from_secs(2), "seed {seed}: {within:?}");
+        let asked = world.instances.calls().len();
+        assert_eq!(
+            Duration::from_secs(asked as u64 - 1),
+            within,
+            "one a second"
+        );
+        assert_eq!(world.consumer.stats().fetches, asked as u64);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_are_silent_are_asked_again_with_no_more_at_once_than_may_be() {
+    for (concurrency, most) in [(1, 1), (2, 2), (3, 3), (8, 3)] {
+        let world = World::with(|options| options.fetch_concurrency = concurrency);
+        world.report.map("a.B", "app");
+        world.registry.list("app", instances("app", "r1", 1, 50));
+        world.instances.answer("app/r1", Answer::Silence);
+        let mut following = world.follow("a.B").await;
+        let calls = || world.instances.calls();
+        while calls().len() < 12 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(world.instances.most_at_once(), most, "{concurrency} slots");
+        // Each has its whole time, and a round ends with the last of three.
+        let calls = calls();
+        for round in calls.chunks(3) {
+            let asked: BTreeSet<_> = round.iter().map(|call| &call.id).collect();
+            assert_eq!(asked.len(), 3, "{round:?}");
+        }
+        let apart = calls[1].at - calls[0].at;
+        assert_eq!(apart.as_secs(), if most == 1 { 5 } else { 1 });
+        assert!(calls[3].at - calls[2].at >= Duration::from_millis(5_500));
+
+        world.instances.serve(info("app", "r1", &["a.B:tri"]));
+        following.until(50).await;
+        assert_eq!(world.consumer.stats().tasks, 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_a_turn_is_not_silent() {
+    let world = World::with(|options| options.fetch_concurrency = 1);
+    world.report.map("a.B", "app");
+    // Nobody is silent for long, but the last ones wait for a while.
+    let list = (0..10).flat_map(|n| {
+        let revision = format!("r{n}");
+        world.instances.serve(info("app", &revision, &["a.B:tri"]));
+        instances("app", &revision, n, 5)
+    });
+    world.registry.list("app", list.collect());
+    world.instances.set_delay(Duration::from_millis(900));
+    let mut following = world.follow("a.B").await;
+    following.until(50).await;
+    assert_eq!(world.instances.calls().len(), 10);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! A registry, a report and instances that do what a test tells them.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     future::pending,
     sync::{
         Arc,
@@ -83,10 +83,11 @@ impl Following {
         addresses(&self.0.current())
     }
 
-    /// The text of the error that is the state now.
-    pub(crate) fn error(&mut self) -> String {
-        let update = self.0.current();
-        update.state.expect_err("an error").to_string()
+    /// The text of the error that is the state now, and how far it came.
+    pub(crate) fn error(&mut self) -> (String, Vec<String>) {
+        let error = self.0.current().state.expect_err("an error");
+        let steps = error.steps.iter().map(ToString::to_string);
+        (error.to_string(), steps.collect())
     }
 
     /// The next state, which must come within a minute.
@@ -187,6 +188,7 @@ type Lists = watch::Sender<Update<Arc<[ServiceInstance]>>>;
 pub(crate) struct FakeDiscovery {
     url: Url,
     apps: Mutex<HashMap<String, Lists>>,
+    refused: Mutex<HashSet<String>>,
     watches: Arc<AtomicUsize>,
 }
 
@@ -195,6 +197,7 @@ impl FakeDiscovery {
         Self {
             url: Url::new("zookeeper", "10.0.0.100").with_port(2181),
             apps: Mutex::default(),
+            refused: Mutex::default(),
             watches: Arc::default(),
         }
     }
@@ -207,7 +210,26 @@ impl FakeDiscovery {
     /// Fails to list those of `app`.
     pub(crate) fn fail(&self, app: &str, reason: &str) {
         let error = RegistryError::new("list", "zookeeper://10.0.0.100:2181", reason);
+        self.fail_with(app, error);
+    }
+
+    pub(crate) fn fail_with(&self, app: &str, error: RegistryError) {
         self.tell(app, Err(Arc::new(error)));
+    }
+
+    /// Ends the watches of `app`.
+    pub(crate) fn end(&self, app: &str) {
+        self.apps.lock().remove(app);
+    }
+
+    /// Refuses to follow those of `app`, or does not any more.
+    pub(crate) fn refuse(&self, app: &str, does: bool) {
+        let mut refused = self.refused.lock();
+        if does {
+            refused.insert(app.to_owned());
+        } else {
+            refused.remove(app);
+        }
     }
 
     /// How many watches there are.
@@ -255,6 +277,11 @@ impl ServiceDiscovery for FakeDiscovery {
         &self,
         app: &str,
     ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
+        if self.refused.lock().contains(app) {
+            let operation = format!("follow the instances of {app:?}");
+            let address = "zookeeper://10.0.0.100:2181";
+            return Err(RegistryError::new(operation, address, "no such name").refused());
+        }
         self.watches.fetch_add(1, Ordering::Relaxed);
         let watches = Arc::clone(&self.watches);
         let updates = self.with(app, watch::Sender::subscribe);
@@ -345,11 +372,11 @@ impl Fetch for FakeInstances {
         });
         let now = self.at_once.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_at_once.fetch_max(now, Ordering::Relaxed);
+        let _asked = Asked(&self.at_once);
         let key = format!("{}/{revision}", instance.application);
         let slow = self.slow.lock().get(&key).copied();
         let delay = slow.unwrap_or_else(|| *self.delay.lock());
         sleep(delay).await;
-        self.at_once.fetch_sub(1, Ordering::Relaxed);
         let of_instance = self.by_id.lock().get(&id).cloned();
         let answer = of_instance.or_else(|| self.by_revision.lock().get(&key).cloned());
         match answer.unwrap_or(Answer::Nothing) {
@@ -359,6 +386,15 @@ impl Fetch for FakeInstances {
             Answer::Refused => Err(FetchError::Unavailable("connection refused".into())),
             Answer::Silence => pending().await,
         }
+    }
+}
+
+/// One call that is under way.
+struct Asked<'a>(&'a AtomicUsize);
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

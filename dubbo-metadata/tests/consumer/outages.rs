@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use dubbo_core::registry::RegistryError;
 use dubbo_metadata::model::MetadataInfo;
+use tokio::time::Instant;
 
 use crate::fakes::{World, addresses, info, instances};
 
@@ -41,13 +43,19 @@ async fn a_registry_that_is_away_from_the_start_is_pending() {
     world.report.map("a.B", "app");
     world.registry.fail("app", "connection refused");
     let mut following = world.follow("a.B").await;
-    let error = following.error();
-    assert!(
-        error.ends_with(
+    let (error, steps) = following.error();
+    assert_eq!(
+        error,
+        "find a.B at zookeeper://10.0.0.100:2181: the instances of app are not known yet: list at \
+         zookeeper://10.0.0.100:2181: connection refused"
+    );
+    assert_eq!(
+        steps,
+        [
+            "mapping: a.B is provided by app (metadata report zk1) -> 1",
             "instances: those of app are not known yet; the registry fails: list at zookeeper://10.0.0.100:2181: \
              connection refused -> 0"
-        ),
-        "{error}"
+        ]
     );
     world.instances.serve(info("app", "r1", &["a.B:tri"]));
     world.registry.list("app", instances("app", "r1", 1, 1));
@@ -176,4 +184,89 @@ async fn that_one_application_cannot_be_listed_hides_no_other() {
     );
     world.registry.list("A", instances("A", "r1", 1, 5));
     assert_eq!(addresses(&following.next().await).len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_that_is_away_from_the_start_is_pending() {
+    let world = World::new();
+    world.report.fail("a.B", "connection refused");
+    let mut following = world.follow("a.B").await;
+    let (error, steps) = following.error();
+    assert_eq!(
+        error,
+        "find a.B at zookeeper://10.0.0.100:2181: who provides it is not known yet: metadata report zk1 fails: read at \
+         zookeeper://10.0.0.100:2181: connection refused"
+    );
+    assert_eq!(
+        steps,
+        [
+            "mapping: pending: metadata report zk1 has not said yet who provides a.B; metadata report zk1 fails: read at \
+             zookeeper://10.0.0.100:2181: connection refused -> 0"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_application_that_the_registry_can_never_have_harms_no_other() {
+    let world = World::new();
+    world.report.map("a.B", "bad/name,good");
+    world.registry.refuse("bad/name", true);
+    world.instances.serve(info("good", "r1", &["a.B:tri"]));
+    let (good, start) = (instances("good", "r1", 1, 1), Instant::now());
+    let mut following = world.follow("a.B").await;
+    assert!(following.addresses().is_empty(), "for certain");
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    let left_out = "instances: \"bad/name\" is left out, because this registry cannot have it: follow the instances of \
+                    \"bad/name\" at zookeeper://10.0.0.100:2181: no such name";
+    for _ in 0..3 {
+        assert_eq!(
+            following.step("instances"),
+            format!("{left_out}, good has none -> 0")
+        );
+        world.registry.list("good", good.clone());
+        following.until(1).await;
+        assert_eq!(
+            following.step("instances"),
+            format!("{left_out}, good has 1 -> 1")
+        );
+        following.stays_quiet(Duration::from_mins(10)).await;
+        world.registry.list("good", Vec::new());
+        following.until(0).await;
+    }
+
+    // An outage of all others is one of the registry.
+    world.registry.list("good", good);
+    following.until(1).await;
+    world.registry.fail("good", "session expired");
+    let error = following.next().await.state.expect_err("an outage");
+    assert_eq!(error.reason, "session expired");
+
+    // Nobody is left out for ever that the registry takes after all.
+    world.instances.serve(info("bad/name", "r1", &["a.B:tri"]));
+    world
+        .registry
+        .list("bad/name", instances("bad/name", "r1", 2, 1));
+    world.registry.refuse("bad/name", false);
+    following.until(2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registry_that_refuses_what_it_had_or_all_for_now_empties_no_list() {
+    let world = World::new();
+    world.report.map("a.B", "app");
+    let refused = RegistryError::new("list", "zookeeper://10.0.0.100:2181", "wrong password");
+    world.registry.fail_with("app", refused.refused());
+    let mut following = world.follow("a.B").await;
+    let (error, _) = following.error();
+    assert!(error.ends_with("wrong password"), "{error}");
+
+    world.registry.list("app", instances("app", "r1", 1, 2));
+    world.instances.serve(info("app", "r1", &["a.B:tri"]));
+    following.until(2).await;
+    // The subscription ends, and there is no other.
+    world.registry.refuse("app", true);
+    world.registry.end("app");
+    let error = following.next().await.state.expect_err("an outage");
+    assert_eq!(error.reason, "no such name");
+    following.stays_quiet(Duration::from_mins(10)).await;
 }

@@ -37,7 +37,7 @@ async fn metadata_a16_a_report_that_has_nothing_is_followed_by_a_call_where_one_
     world.report.map("a.B", "app");
     world.registry.list("app", remote(&[]));
     let mut following = world.follow("a.B").await;
-    let error = following.error();
+    let error = following.error().1.join("; ");
     assert!(
         error.contains("metadata report zk1: it has none of this revision"),
         "{error}"
@@ -92,7 +92,7 @@ async fn what_a_report_holds_is_checked_like_any_answer() {
         world.report.map("a.B", "app");
         world.registry.list("app", remote(&[]));
         world.report.put("app", "r1", content);
-        let error = world.follow("a.B").await.error();
+        let error = world.follow("a.B").await.error().1.join("; ");
         assert!(error.contains(want), "{content}: {error}");
     }
 }
@@ -126,7 +126,7 @@ async fn a_report_that_is_not_there_is_said_with_those_that_are() {
     });
     world.report.map("a.B", "app");
     world.registry.list("app", remote(&[]));
-    let error = world.follow("a.B").await.error();
+    let error = world.follow("a.B").await.error().1.join("; ");
     let want = "there is no metadata report `zk1` and none called `default`; there are n1, n2";
     assert!(error.contains(want), "{error}");
 }
@@ -155,7 +155,7 @@ async fn a_panic_while_asking_is_a_failure_like_any_other() {
     world.registry.list("app", instances("app", "r1", 1, 1));
     world.instances.answer("app/r1", Answer::Panic);
     let mut following = world.follow("a.B").await;
-    let error = following.error();
+    let error = following.error().1.join("; ");
     assert!(
         error.contains("10.1.0.0:20000: a panic while asking it"),
         "{error}"
