@@ -17,6 +17,8 @@
 //!   ([`subscriptions`], [`texts`]).
 //! - A client of texts that has a listener answers from its memory, for ever if the text is deleted. Texts are read through
 //!   another one, which has none.
+//! - It never tells the server that nobody listens to a text any more. The server goes on telling, and nobody hears it;
+//!   of that there is no more than a key for each text that was ever listened to.
 //! - Its login loses why it failed: ours is in [`login`].
 //! - Answers that refuse look like others: [`failure`] tells them apart.
 

@@ -3,7 +3,8 @@
 //! nacos-sdk connects again by itself, but does not say so, and under some conditions it never does. So a heartbeat asks
 //! for a service that nobody has. What follows from its failure depends on what failed:
 //!
-//! - No answer: nacos-sdk is connecting again and holds back what is asked. Asking keeps it going.
+//! - No answer: nacos-sdk is connecting again and holds back what is asked. Asking keeps it going. It waits twice as long
+//!   after each attempt, up to 64 s, so that after an outage it may be back about as late as that was long.
 //! - A failure of the connection: nacos-sdk has not noticed. It does when nothing was asked for 5 s, so nothing is.
 //! - Neither helps although the port of the server can be reached: the client is given up for a new one.
 //!

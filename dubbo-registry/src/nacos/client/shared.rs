@@ -49,7 +49,7 @@ pub(super) struct Shared {
     /// Taken by whoever does them.
     pub(super) chores_to_do: Mutex<Option<mpsc::UnboundedReceiver<Chore>>>,
     /// Where nacos-sdk keeps what is of no use to us.
-    folder: PathBuf,
+    folder: Folder,
     closed: AtomicBool,
 }
 
@@ -85,7 +85,7 @@ impl Shared {
             alarm: Notify::new(),
             chores,
             chores_to_do: Mutex::new(Some(chores_to_do)),
-            folder: folder(),
+            folder: Folder::new(),
             closed: AtomicBool::new(false),
         }
     }
@@ -107,8 +107,6 @@ impl Shared {
         if let Some(naming) = naming {
             self.abandon(&naming).await;
         }
-        // There may be none, and it is of no use to anybody.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// What every client of nacos-sdk is told.
@@ -119,7 +117,7 @@ impl Shared {
             .env_first(false)
             .naming_push_empty_protection(false)
             .load_cache_at_start(true)
-            .cache_dir(self.folder.clone())
+            .cache_dir(self.folder.0.clone())
     }
 
     /// Makes a naming request if there is a connection.
@@ -218,13 +216,25 @@ impl Shared {
     }
 }
 
-/// A folder that no other client has had, whose files nacos-sdk would read.
-fn folder() -> PathBuf {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_nanos());
-    env::temp_dir().join(format!("dubbo-nacos-{}-{now}-{count}", process::id()))
+/// A folder that no other client has had, whose files nacos-sdk would read. It goes with the connection.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_nanos());
+        let name = format!("dubbo-nacos-{}-{now}-{count}", process::id());
+        Self(env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // There may be none, and it is of no use to anybody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// How long it may take to make a client: one that finds nobody takes 5 s.
