@@ -47,6 +47,7 @@ impl MetadataError {
             "" => "is empty",
             name if name.contains(',') => "has a comma in it, which stands between applications",
             name if name.trim() != name => "begins or ends with a blank",
+            name if name.contains(char::is_control) => "has a control character in it",
             _ => return Ok(()),
         };
         Err(Self::Application {

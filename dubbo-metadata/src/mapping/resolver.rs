@@ -142,7 +142,7 @@ impl Heard {
     /// Takes in what the report has. No application is called so that its name cannot be printed, whoever wrote it.
     fn take(&mut self, mapping: Arc<Mapping>) {
         let all = mapping.applications();
-        let is_name = |name: &&String| !name.chars().any(char::is_control);
+        let is_name = |name: &&String| !name.contains(char::is_control);
         let mut names = Mapping::default();
         for name in all.iter().filter(is_name) {
             names.add(name);

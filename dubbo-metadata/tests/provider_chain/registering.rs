@@ -122,7 +122,7 @@ async fn without_services_nothing_is_registered() {
 #[test]
 fn what_cannot_be_told_to_others_is_refused() {
     let world = World::new();
-    for name in ["", "a,b", " a"] {
+    for name in ["", "a,b", " a", "a\u{0}b"] {
         let error = Provider::new(world.options(name)).expect_err(name);
         assert!(
             matches!(error, MetadataError::Application { .. }),
