@@ -10,9 +10,7 @@ pub(super) mod limits;
 mod texts;
 
 #[cfg(test)]
-mod golden;
-#[cfg(test)]
-mod names_tests;
+mod tests;
 
 use dubbo_core::url::Url;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use dubbo_core::url::Url;
 use serde_json::Value;
 
-use super::{Instances, Interfaces, Texts, interfaces::is_interface_level, split};
+use super::super::{Instances, Interfaces, Texts, interfaces::is_interface_level, split};
 use crate::{
     backend::{Entry, Place, TextKey},
     layout::{InstanceLayout as _, InterfaceLayout as _, TextLayout as _},
@@ -14,12 +14,12 @@ use crate::{
 };
 
 const GO: [&str; 2] = [
-    include_str!("../../../../dubbo-test/golden/go/registry-nacos.json"),
-    include_str!("../../../../dubbo-test/golden/go/registry-nacos-2.5.1.json"),
+    include_str!("../../../../../dubbo-test/golden/go/registry-nacos.json"),
+    include_str!("../../../../../dubbo-test/golden/go/registry-nacos-2.5.1.json"),
 ];
 const JAVA: [&str; 2] = [
-    include_str!("../../../../dubbo-test/golden/java/registry-nacos.json"),
-    include_str!("../../../../dubbo-test/golden/java/registry-nacos-2.5.1.json"),
+    include_str!("../../../../../dubbo-test/golden/java/registry-nacos.json"),
+    include_str!("../../../../../dubbo-test/golden/java/registry-nacos-2.5.1.json"),
 ];
 
 #[test]

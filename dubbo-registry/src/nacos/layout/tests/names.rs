@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dubbo_core::url::Url;
 
-use super::{DEFAULT_GROUP, Interfaces, place, split};
+use super::super::{DEFAULT_GROUP, Interfaces, place, split};
 use crate::{
     backend::{Entry, Place},
     layout::InterfaceLayout as _,

@@ -1,0 +1,4 @@
+//! Names and contents, as live peers wrote them and as the specification has them.
+
+mod golden;
+mod names;
