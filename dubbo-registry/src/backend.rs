@@ -67,6 +67,17 @@ pub(crate) trait Backend: Client {
     /// As [`watch`](Self::watch), for [`names`](Self::names). Servers that cannot tell give a guard and no hints: then
     /// [`Timing::poll`] is what there is.
     async fn watch_names(&self, folder: &Place, hint: Hint) -> Result<Guard, RegistryError>;
+
+    /// Sends a hint whenever somebody else may have taken away or changed what this client shows in `place` under `id`, as
+    /// long as the guard lives and the session does. Where nobody else can, or the server cannot tell, there are no hints.
+    async fn watch_own(
+        &self,
+        _place: &Place,
+        _id: &str,
+        _hint: Hint,
+    ) -> Result<Guard, RegistryError> {
+        Ok(Guard::new(()))
+    }
 }
 
 /// A server where texts are kept under keys, whoever is alive.

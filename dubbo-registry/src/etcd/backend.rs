@@ -152,6 +152,11 @@ impl Backend for Cluster {
             .watch_below(&folder.0, Depth::Names, hint)
             .await
     }
+
+    async fn watch_own(&self, place: &Place, id: &str, hint: Hint) -> Result<Guard, RegistryError> {
+        let path = tree::join(&place.0, id);
+        self.connection.watch(&path, hint).await
+    }
 }
 
 #[async_trait]

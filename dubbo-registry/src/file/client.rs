@@ -203,6 +203,20 @@ impl Backend for FileClient {
     async fn watch_names(&self, folder: &Place, hint: Hint) -> Result<Guard, RegistryError> {
         self.follow(Watched::Names(self.folder(folder)), hint).await
     }
+
+    /// All that this client shows in a place is one file.
+    async fn watch_own(
+        &self,
+        place: &Place,
+        _id: &str,
+        hint: Hint,
+    ) -> Result<Guard, RegistryError> {
+        let life = self.shared.life.lock().clone();
+        let life =
+            life.ok_or_else(|| failure("watch what is shown".to_owned(), self.address(), lost()))?;
+        let path = self.folder(place).join(&life.name);
+        self.follow(Watched::File(path), hint).await
+    }
 }
 
 #[async_trait]

@@ -30,12 +30,16 @@ impl Life {
     /// Begins one below `root`, and clears away the locks of those who are dead.
     pub(super) fn begin(root: &Path) -> io::Result<Self> {
         let folder = folder(root);
-        fs::create_dir_all(&folder)?;
-        bury(&folder)?;
+        tree::insist(|| Self::begin_in(&folder))
+    }
+
+    fn begin_in(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        bury(folder)?;
         let name = tree::unique();
         let path = folder.join(&name);
         // Locked before it has its name: nobody ever sees it without.
-        let unfinished = tree::unfinished(&folder);
+        let unfinished = tree::unfinished(folder);
         let lock = File::create_new(&unfinished)?;
         lock.lock()?;
         fs::rename(&unfinished, &path)?;

@@ -13,11 +13,16 @@ use std::{
 /// Writes `content` to `path`, whose folders are made, in one step.
 pub(super) fn write(path: &Path, content: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    // Whoever takes the last file out of a folder removes the folder, perhaps just now.
+    insist(|| write_in(folder, path, content))
+}
+
+/// Does `work` in a folder that it makes, again if the folder vanishes meanwhile: whoever takes the last file out of one
+/// removes it, perhaps just now.
+pub(super) fn insist<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut attempts = 0;
     loop {
         attempts += 1;
-        match write_in(folder, path, content) {
+        match work() {
             Err(error) if has_vanished(&error) && attempts < ATTEMPTS => {}
             result => return result,
         }

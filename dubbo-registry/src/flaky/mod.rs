@@ -38,6 +38,8 @@ pub(crate) struct Flaky {
     mood: Mutex<Box<Mood>>,
     asked: Mutex<Vec<String>>,
     guards: Arc<Mutex<HashMap<u64, Guard>>>,
+    /// Those who hear of it when what they show is taken away, by what they asked.
+    owners: Mutex<HashMap<String, Hint>>,
     /// Lets those go on that were held.
     released: Notify,
 }
@@ -75,6 +77,7 @@ impl Flaky {
             mood: Mutex::new(Box::new(|_| Fate::Work)),
             asked: Mutex::default(),
             guards: Arc::default(),
+            owners: Mutex::default(),
             released: Notify::new(),
         })
     }
@@ -126,6 +129,12 @@ impl Flaky {
     /// Forgets what this client shows, without a word to it.
     pub(crate) fn vandalise(&self) {
         self.inner.forget();
+    }
+
+    /// Forgets what this client shows, and says so.
+    pub(crate) fn rob(&self) {
+        self.inner.forget();
+        self.owners.lock().values().for_each(Hint::give);
     }
 
     /// Gives no hint of what was watched until now.
@@ -242,6 +251,17 @@ impl Backend for Flaky {
         let watch = self.inner.watch_names(folder, hint);
         let guard = self.ask(format!("watch names {}", folder.0), watch).await?;
         Ok(self.guard(guard))
+    }
+
+    /// Not among what was asked, so that tests of other things need not know of it.
+    async fn watch_own(&self, place: &Place, id: &str, hint: Hint) -> Result<Guard, RegistryError> {
+        let request = format!("watch own {} {id}", place.0);
+        match (self.mood.lock())(&request) {
+            Fate::Work => {}
+            _ => return Err(RegistryError::new(request, "flaky://server", "failed")),
+        }
+        self.owners.lock().insert(request, hint);
+        Ok(Guard::new(()))
     }
 }
 

@@ -6,14 +6,15 @@ use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
     registry::{RegistryError, RegistryErrorKind},
 };
-use tokio::sync::watch;
+use futures_util::FutureExt as _;
+use tokio::sync::{Notify, watch};
 
 use super::{
     Core,
     request::{self, within},
     shows::Plan,
 };
-use crate::backend::{Backend, Entry, Place, Session};
+use crate::backend::{Backend, Entry, Guard, Hint, Place, Session};
 
 /// Keeps `place` until nothing is wished for there any more and nothing is left there, or the client is gone.
 pub(super) async fn keep<B: Backend>(
@@ -30,6 +31,9 @@ pub(super) async fn keep<B: Backend>(
         sessions,
         session: None,
         visible: BTreeMap::new(),
+        guards: BTreeMap::new(),
+        hints: Arc::default(),
+        repairs: Backoff::new(REPAIRS),
     };
     keeper.run().await;
 }
@@ -43,6 +47,13 @@ struct Keeper<B: Backend> {
     session: Option<u64>,
     /// What the server shows of ours in this session.
     visible: BTreeMap<Arc<str>, B::Value>,
+    /// The watches on what is visible.
+    guards: BTreeMap<Arc<str>, Guard>,
+    /// Tells that somebody else may have taken away or changed something of it.
+    hints: Arc<Notify>,
+    /// The pauses before it is shown again for that reason. Two programs that both want what only one can have would take
+    /// it from each other all the time.
+    repairs: Backoff,
 }
 
 impl<B: Backend> Keeper<B> {
@@ -51,6 +62,9 @@ impl<B: Backend> Keeper<B> {
             if self.session != Some(up.session) {
                 self.session = Some(up.session);
                 self.visible.clear();
+                self.guards.clear();
+                // Late hints of the session before lead nowhere.
+                self.hints = Arc::default();
                 self.core.shows.forgotten(&self.place);
             }
             // What changes from here on is not in the plan.
@@ -68,8 +82,12 @@ impl<B: Backend> Keeper<B> {
                     if self.core.shows.forget(&self.place, plan.version) {
                         return;
                     }
-                    let wait = request::poll(&*self.core.backend);
-                    self.rest(wait).await;
+                    if request::while_up(&sessions, up, self.guard())
+                        .await
+                        .is_some()
+                    {
+                        self.watch_over().await;
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, place = %self.place.0, "cannot be shown now; tried again until it can");
@@ -144,6 +162,45 @@ impl<B: Backend> Keeper<B> {
         Ok(())
     }
 
+    /// Watches what is visible. Where that fails it is looked after now and then, as always.
+    async fn guard(&mut self) {
+        let visible = &self.visible;
+        self.guards.retain(|id, _| visible.contains_key(id));
+        for id in self.visible.keys() {
+            if self.guards.contains_key(id) {
+                continue;
+            }
+            let what = || format!("watch {id} in {}", self.place.0);
+            let backend = &*self.core.backend;
+            let watch = backend.watch_own(&self.place, id, Hint(Arc::clone(&self.hints)));
+            match within(backend, what, watch).await {
+                Ok(guard) => {
+                    self.guards.insert(Arc::clone(id), guard);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "whoever takes it away is noticed later");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits until what is visible has to be looked after.
+    async fn watch_over(&mut self) {
+        let poll = request::poll(&*self.core.backend);
+        tokio::select! {
+            () = tokio::time::sleep(poll) => self.repairs.reset(),
+            () = self.hints.notified() => {
+                let wait = self.repairs.next_wait();
+                self.rest(wait).await;
+                // What came meanwhile is looked after at the same time.
+                let _ = self.hints.notified().now_or_never();
+            }
+            _ = self.versions.changed() => {}
+            _ = self.sessions.changed() => {}
+        }
+    }
+
     /// Waits for a reason to show it again.
     async fn rest(&mut self, wait: Duration) {
         tokio::select! {
@@ -163,3 +220,11 @@ fn list<V: Clone>(entries: &BTreeMap<Arc<str>, V>) -> Vec<Entry<V>> {
         })
         .collect()
 }
+
+/// The first is shorter than an empty list is doubted ([`Timing::confirm_empty`](crate::backend::Timing)).
+const REPAIRS: BackoffPolicy = BackoffPolicy {
+    initial: Duration::from_millis(200),
+    max: Duration::from_secs(30),
+    multiplier: 1.5,
+    jitter: 0.5,
+};

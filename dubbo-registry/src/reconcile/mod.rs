@@ -3,8 +3,8 @@
 //! A [`Reconciler`] stands above one client. Each plugin that uses it has a [`Handle`], which makes wishes and follows.
 //!
 //! - What should be shown in a place is a list of *wishes*. One task a place ([`keep`]) makes the server show exactly
-//!   these, and again in each new session and now and then. A wish that the server refuses is given back to whoever made
-//!   it; a refused change leaves what was there before.
+//!   these, and again in each new session, when somebody else has taken something away, and now and then. A wish that
+//!   the server refuses is given back to whoever made it; a refused change leaves what was there before.
 //! - What is followed is read in full whenever there may be news ([`follow`]): when the server hints at it, on a new
 //!   connection, and now and then. An equal state is no news, a failure is never an empty state, and an empty state is
 //!   believed only when it lasts. In a new session nothing is read before all that we show was shown again, or our own

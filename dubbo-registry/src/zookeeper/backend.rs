@@ -211,6 +211,11 @@ impl Backend for Ensemble {
     async fn watch_names(&self, folder: &Place, hint: Hint) -> Result<Guard, RegistryError> {
         self.connection.watch(&folder.0, Depth::Node, hint).await
     }
+
+    async fn watch_own(&self, place: &Place, id: &str, hint: Hint) -> Result<Guard, RegistryError> {
+        let path = tree::join(&place.0, id);
+        self.connection.watch(&path, Depth::Node, hint).await
+    }
 }
 
 #[async_trait]

@@ -329,6 +329,49 @@ async fn what_the_server_lost_by_itself_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_somebody_takes_away_comes_back_soon_and_ever_less_soon_in_a_fight() {
+    let rig = Rig::new();
+    for host in ["a", "b"] {
+        let wish = rig.handle.show(&place("p"), entry(host));
+        wish.await.expect("answered").expect("shown");
+    }
+    let mut pauses = Vec::new();
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        rig.client.rob();
+        assert_eq!(rig.visible("p"), [""; 0]);
+        let ((), took) = takes(rig.shows("p", &["a", "b"])).await;
+        pauses.push(took);
+    }
+    let soon = TIMING.confirm_empty / 2;
+    assert!(pauses[0] < soon, "{pauses:?}");
+    assert!(
+        pauses[7..].iter().sum::<Duration>() > soon * 12,
+        "{pauses:?}"
+    );
+    // It is over, and soon is soon again.
+    tokio::time::sleep(TIMING.poll.mul_f64(1.2)).await;
+    rig.client.rob();
+    let ((), took) = takes(rig.shows("p", &["a", "b"])).await;
+    assert!(took < soon, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_watched_is_looked_after_now_and_then() {
+    let rig = Rig::new();
+    rig.client.behave(|request| match request {
+        _ if request.starts_with("watch own") => Fate::Fail,
+        _ => Fate::Work,
+    });
+    let wish = rig.handle.show(&place("p"), entry("a"));
+    wish.await.expect("answered").expect("shown");
+    rig.client.rob();
+    tokio::time::sleep(TIMING.poll.mul_f64(1.2)).await;
+    rig.shows("p", &["a"]).await;
+    assert_eq!(rig.client.asked(), ["show p a", "show p a"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_server_lost_or_never_told_is_noticed_within_the_ttl() {
     let rig = Rig::new();
     let ttl = Duration::from_secs(5);
