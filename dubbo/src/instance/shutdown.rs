@@ -98,7 +98,11 @@ impl Inner {
             let left = timeout_at(patience, registry.unregister_application()).await;
             tell_of_rest(registry, "the application", left);
         });
-        tokio::join!(join_all(services), join_all(applications));
+        tokio::join!(
+            join_all(services),
+            join_all(applications),
+            self.registries.end_mapping(),
+        );
     }
 
     /// Tells the consumers that are connected.

@@ -152,6 +152,13 @@ impl Registries {
         }
     }
 
+    /// Maps nothing any more. What is mapped stays, as other frameworks leave it.
+    pub(super) async fn end_mapping(&self) {
+        if let Some(registrar) = &self.registrar {
+            registrar.close().await;
+        }
+    }
+
     /// Takes back what is left there, and ends all subscriptions.
     pub(super) async fn close(&self) {
         let registries = self.all.iter().map(NamedRegistry::close);
