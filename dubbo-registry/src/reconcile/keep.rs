@@ -67,6 +67,10 @@ impl<B: Backend> Keeper<B> {
                 self.hints = Arc::default();
                 self.core.shows.forgotten(&self.place);
             }
+            // The wishes were forgotten, all at once, while one was made.
+            if self.versions.has_changed().is_err() {
+                return;
+            }
             // What changes from here on is not in the plan.
             self.versions.borrow_and_update();
             let plan = self.core.shows.plan(&self.place);

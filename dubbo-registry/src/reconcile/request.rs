@@ -74,6 +74,8 @@ pub(crate) async fn up(
     mut down: impl FnMut(&Session),
 ) -> Option<Up> {
     loop {
+        // A session that can change no more, up or not, is over; whoever waited for its change would not wait at all.
+        sessions.has_changed().ok()?;
         let state = sessions.borrow_and_update().clone();
         if let Some(up) = Up::of(&state) {
             return Some(up);

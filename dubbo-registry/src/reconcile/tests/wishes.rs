@@ -464,3 +464,17 @@ async fn a_handle_that_nobody_closed_takes_its_wishes_with_it() {
     rig.shows("p", &[]).await;
     rig.idles().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_keeps_what_is_forgotten_ends_instead_of_trying_for_ever() {
+    for fate in [Fate::Work, Fate::Fail, Fate::Refuse] {
+        let rig = Rig::new();
+        rig.client.behave(move |_| fate);
+        let wish = rig.handle.show(&place("p"), entry("a"));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        rig.reconciler.core.shows.clear();
+        drop(wish);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(rig.reconciler.tasks.running(), 0, "{fate:?}");
+    }
+}
