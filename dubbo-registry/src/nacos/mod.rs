@@ -9,6 +9,7 @@
 //! | `namespace` | the namespace's id | the public one |
 //! | `group` | the group of services, and of what a report keeps beside revisions and mappings | `DEFAULT_GROUP`; `dubbo` for definitions |
 //! | `timeout` | how long a request may take | 5 s |
+//! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
 //! | `poll-interval` | how often the server is asked for what it does not tell by itself: new names of services, texts that come or go | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go before 3.3 looks for it | `true` |
 //!
