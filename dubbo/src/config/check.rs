@@ -136,7 +136,8 @@ impl Check<'_> {
             {
                 self.error(ProblemKind::Missing, &path, "", "needs an `address`");
             }
-            for host in &hosts {
+            // What has a slash in it is a path, of a registry that is no server.
+            for host in hosts.iter().filter(|host| !host.contains('/')) {
                 if let Err(error) = format!("{plugin}://{host}").parse::<Url>() {
                     let message = format!("`{host}` is no address: {error}");
                     self.error(ProblemKind::Type, &address_path, address, message);

@@ -110,7 +110,8 @@ fn what_contradicts_itself_is_refused() {
         ),
         (
             "application: {name: a/b}\n  registries: {a: {address: 'memory://127.0.0.1:99999', registry-type: all}, \
-             b: {address: 'memory://h', group: g1}, c: {address: 'memory://h', group: g2}}",
+             b: {address: 'memory://h', group: g1}, c: {address: 'memory://h', group: g2}, \
+             d: {address: 'memory:///var/lib/x'}, e: {address: 'memory://./x'}}",
             "t.yaml:2:23: dubbo.application.name: a name with a slash cannot be a name in every registry\n\
              t.yaml:3:29: dubbo.registries.a.address: no service discovery is called `memory`; none is linked\n\
              t.yaml:3:29: dubbo.registries.a.address: `127.0.0.1:99999` is no address: `memory://127.0.0.1:99999` is not a URL: port \"99999\" is not a number up to 65535",
