@@ -157,11 +157,7 @@ impl View {
         let mut steps = match (&self.failing, self.listed) {
             // It answers, and what it says does not lead to a list.
             (Some(Failing { error, .. }), _) if !error.steps.is_empty() => {
-                let answers = Step::new("registry", format!("{registry} answers"));
-                [answers]
-                    .into_iter()
-                    .chain(error.steps.iter().cloned())
-                    .collect()
+                answering(registry, &error.steps)
             }
             (Some(Failing { error, since }), listed) => {
                 let since = ago(now, *since);
@@ -175,13 +171,7 @@ impl View {
                 let evidence = format!("{registry} has not answered yet");
                 vec![Step::leaving("registry", evidence, 0)]
             }
-            (None, Some(_)) => {
-                let answers = Step::new("registry", format!("{registry} answers"));
-                [answers]
-                    .into_iter()
-                    .chain(self.steps.iter().cloned())
-                    .collect()
-            }
+            (None, Some(_)) => answering(registry, &self.steps),
         };
         let Some(listed) = self.listed else {
             return steps;
@@ -206,6 +196,12 @@ impl View {
                 .map(|skipped| format!("{} ({})", skipped.provider, skipped.reason)),
         )
     }
+}
+
+/// The steps that begin with a registry that answers.
+fn answering(registry: &str, steps: &[Step]) -> Vec<Step> {
+    let answers = Step::new("registry", format!("{registry} answers"));
+    [answers].into_iter().chain(steps.iter().cloned()).collect()
 }
 
 /// The first few, and how many more there are.
