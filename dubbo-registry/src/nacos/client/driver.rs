@@ -100,13 +100,20 @@ impl Driver {
                 }
                 Err(failure) => {
                     is_up = false;
-                    let silence = silent_since.get_or_insert(begun).elapsed();
                     let pause = match failure.why {
                         Why::Broken => break failure,
-                        Why::Late if silence > SILENCE => break failure,
-                        // It waited already.
-                        Why::Late => PROBE.initial,
-                        _ => backoff.next_wait(),
+                        Why::Late => {
+                            let since = silent_since.get_or_insert(begun);
+                            if since.elapsed() > SILENCE {
+                                break failure;
+                            }
+                            // It waited already.
+                            PROBE.initial
+                        }
+                        _ => {
+                            silent_since = None;
+                            backoff.next_wait()
+                        }
                     };
                     self.down(failure.into_error());
                     pause

@@ -166,14 +166,14 @@ impl Shared {
             return Err(Failure::unavailable(self.error(operation, reason)));
         }
         *begun = Some(Instant::now());
-        let link = self.link(&generation.server).await?;
-        let builder = ConfigServiceBuilder::new(self.props(&link));
+        let way = self.link(&generation.server).await?;
+        let builder = ConfigServiceBuilder::new(self.props(&way));
         let builder = match &self.login {
             Some(login) => builder.with_auth_plugin(Arc::clone(login) as _),
             None => builder,
         };
-        let service = self.make(&link, operation, builder.build()).await?;
-        let client = Arc::new(Client { service, link });
+        let service = self.make(&way, operation, builder.build()).await?;
+        let client = Arc::new(Client { service, link: way });
         *line.client.lock() = Some(Arc::clone(&client));
         if generation.link.is_lost() {
             // It was cut meanwhile, and all its lines with it.
