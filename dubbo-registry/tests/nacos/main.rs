@@ -3,6 +3,7 @@
 
 #![cfg(feature = "nacos")]
 
+mod generations;
 mod lists;
 mod logins;
 mod outages;

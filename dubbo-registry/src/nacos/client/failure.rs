@@ -22,7 +22,7 @@ pub(in crate::nacos) enum Why {
     Changed,
     /// It was refused, and nacos-sdk loses why.
     Hidden,
-    /// No answer came in time, or there is no connection yet: nacos-sdk is about to make one.
+    /// No answer came in time.
     Late,
     /// Asking again will not help.
     Refused,
@@ -55,6 +55,14 @@ impl Failure {
         }
     }
 
+    /// That the connection was lost meanwhile.
+    pub(super) fn broken(error: RegistryError) -> Self {
+        Self {
+            why: Why::Broken,
+            error,
+        }
+    }
+
     /// That nothing came of it in time.
     pub(super) fn late(error: RegistryError) -> Self {
         Self {
@@ -69,11 +77,6 @@ impl Failure {
             why: Why::Refused,
             error: error.refused(),
         }
-    }
-
-    /// Why it was not.
-    pub(super) fn reason(&self) -> &str {
-        &self.error.reason
     }
 
     /// What to tell those who can do nothing about it. No `From`, as in the client of ZooKeeper.
@@ -93,8 +96,7 @@ fn explain(error: &Error, user: Option<&str>) -> (Why, String) {
         ),
         Error::ConfigQueryConflict(text) | Error::ErrResult(text) => match parts(text) {
             Some((code, message)) => answer(code, message, user),
-            // There is no connection yet, and asking helps to get one.
-            None => (Why::Late, text.clone()),
+            None => (Why::Broken, text.clone()),
         },
         Error::ErrResponse(_, _, code, message) => {
             answer(*code, message.as_deref().unwrap_or_default(), user)
@@ -247,7 +249,7 @@ mod tests {
             ),
             (
                 Error::ErrResult("the connection is not connected".to_owned()),
-                Why::Late,
+                Why::Broken,
                 "the connection is not connected",
             ),
             (

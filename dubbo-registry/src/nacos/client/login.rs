@@ -17,12 +17,13 @@ use tokio::{
     time::{Instant, timeout},
 };
 
+use super::options::Server;
+
 /// A user, and the token that it has.
 pub(super) struct Login {
     user: String,
     password: String,
-    /// Host and HTTP port of each server.
-    servers: Vec<(String, u16)>,
+    servers: Vec<Server>,
     limit: Duration,
     identity: RwLock<LoginIdentityContext>,
     /// When the next token is due.
@@ -32,7 +33,7 @@ pub(super) struct Login {
 impl Login {
     pub(super) fn new(
         (user, password): &(String, String),
-        servers: &[(String, u16)],
+        servers: &[Server],
         limit: Duration,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -56,8 +57,8 @@ impl Login {
             return Ok(());
         }
         let mut failure = NoLogin::passing("there is no server");
-        for (host, port) in &self.servers {
-            let answer = timeout(self.limit, self.ask(host, *port)).await;
+        for server in &self.servers {
+            let answer = timeout(self.limit, self.ask(server)).await;
             let late = || NoLogin::passing(format!("no answer within {:?}", self.limit));
             match answer.unwrap_or_else(|_| Err(late())) {
                 Ok(token) => {
@@ -71,7 +72,7 @@ impl Login {
                 Err(why) => {
                     failure = NoLogin {
                         reason: format!(
-                            "the user `{}` cannot log in at {host}:{port}: {}",
+                            "the user `{}` cannot log in at {server}: {}",
                             self.user, why.reason
                         ),
                         ..why
@@ -82,17 +83,16 @@ impl Login {
         Err(failure)
     }
 
-    async fn ask(&self, host: &str, port: u16) -> Result<Token, NoLogin> {
+    async fn ask(&self, server: &Server) -> Result<Token, NoLogin> {
         let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         // 1.0, so that the body comes in one piece and the connection ends with it.
         let request = format!(
-            "POST /nacos/v1/auth/login?username={}&password={} HTTP/1.0\r\nhost: {host}:{port}\r\ncontent-length: 0\r\n\r\n",
+            "POST /nacos/v1/auth/login?username={}&password={} HTTP/1.0\r\nhost: {server}\r\ncontent-length: 0\r\n\r\n",
             encoded(&self.user),
             encoded(&self.password)
         );
         let io = |error: std::io::Error| NoLogin::passing(error.to_string());
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        let mut socket = TcpStream::connect((address, port)).await.map_err(io)?;
+        let mut socket = TcpStream::connect(server.http()).await.map_err(io)?;
         socket.write_all(request.as_bytes()).await.map_err(io)?;
         let mut answer = Vec::new();
         let mut limited = (&mut socket).take(LONGEST);
@@ -103,7 +103,7 @@ impl Login {
 
 #[async_trait]
 impl AuthPlugin for Login {
-    /// nacos-sdk calls it every half minute. Whoever asks for something next hears of a failure.
+    /// nacos-sdk calls it every half minute, and believes the way to a server to be the server. Whoever asks for something next hears of a failure.
     async fn login(&self, _servers: Arc<Vec<String>>, _context: Arc<AuthContext>) {
         if let Err(NoLogin { reason, .. }) = self.refresh().await {
             tracing::debug!(reason, "no login at Nacos");

@@ -3,29 +3,35 @@
 //! This folder alone names the crate `nacos_sdk`. What one has to know of its version 0.8.3, measured in
 //! `docs/spec/nacos-2.5.1.md` and read in its source, and what is done about it here:
 //!
-//! - Nothing of it ends before the process does: not its sockets, nor what was registered, subscribed to or listened to.
-//!   So there is one client for all that have the same options, and all is taken back one by one ([`Connection::close`]).
-//! - It keeps one request for each service and repeats it after it has connected again. A list is therefore always sent as
-//!   a whole, an empty one in order to leave ([`publications`]).
-//! - A connection on which the server has never said anything by itself is not seen to be lost as long as anything is asked
-//!   on it. So there always is a subscription, and after such a failure nothing is asked for a while ([`naming`]).
+//! - It looks for a lost server after 2, 4, 8 … 64 s, may not notice for ever that it is lost, and shows again what it was
+//!   told before. Nothing of it ends before the process does: not its sockets, nor what was registered, subscribed to or
+//!   listened to. So it speaks to servers through ways that we cut ([`link`]), and each client of it lives for one
+//!   connection; then there is a new one ([`driver`]).
+//! - A client whose way was cut knocks at the closed port of this program every 64 s for as long as the process runs; that
+//!   costs a task or two and no socket. There is at most one for services and two for texts each time that a connection is
+//!   lost, as a client is made only for a server that says it is ready ([`probe`]), and not often.
+//! - It keeps one request for each service and repeats one that failed. A list is therefore always sent as a whole, an
+//!   empty one in order to leave ([`publications`]).
 //! - Calls may hang without an end: each has a time limit.
-//! - A client that cannot connect when it is made fails, and leaves tasks behind. So it is made when a port can be reached,
-//!   and told to begin with what it has on its disk: nothing, in a folder of its own.
 //! - Listeners run on its only thread: ours give a hint and return. It is silent when it believes that a list is as it
 //!   was, when a text comes or goes, and when a subscription is refused; all that is asked for now and then
 //!   ([`subscriptions`], [`texts`]).
 //! - A client of texts that has a listener answers from its memory, for ever if the text is deleted. Texts are read through
 //!   another one, which has none.
 //! - It never tells the server that nobody listens to a text any more. The server goes on telling, and nobody hears it;
-//!   of that there is no more than a key for each text that was ever listened to.
+//!   of that there is no more than a key for each text that was listened to through this client.
+//! - What it keeps on the disk is of no use, and in a folder of its own.
 //! - Its login loses why it failed: ours is in [`login`].
 //! - Answers that refuse look like others: [`failure`] tells them apart.
 
+mod driver;
 mod failure;
+mod generation;
+mod link;
 mod login;
 mod naming;
 mod options;
+mod probe;
 mod publications;
 mod shared;
 mod subscriptions;
@@ -143,7 +149,7 @@ impl Connection {
         texts::watch(&self.shared, key, hint)
     }
 
-    /// Takes back all that was registered and subscribed to.
+    /// Takes back all that was registered, and ends the connections.
     pub(super) async fn close(&self) {
         self.shared.end();
         let driver = self.driver.lock().take();
@@ -160,7 +166,7 @@ impl Connection {
         }
         if let Ok(runtime) = Handle::try_current() {
             let mut tasks = JoinSet::new();
-            tasks.spawn_on(naming::drive(Arc::clone(&self.shared)), &runtime);
+            tasks.spawn_on(driver::drive(Arc::clone(&self.shared)), &runtime);
             tasks.spawn_on(subscriptions::clean_up(Arc::clone(&self.shared)), &runtime);
             *driver = Some(tasks);
         }

@@ -1,6 +1,10 @@
 //! What a registry's URL says about the connection.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    str::FromStr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use dubbo_core::{
     extension::BoxError,
@@ -12,8 +16,8 @@ use crate::nacos::layout::limits;
 /// Where the servers are and how to speak to them. Those whose options are equal share a client.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::nacos) struct Options {
-    /// Host and HTTP port of each server.
-    pub(super) servers: Vec<(String, u16)>,
+    /// At least one.
+    pub(super) servers: Vec<Server>,
     /// The namespace's id; empty for the public one.
     pub(super) namespace: String,
     /// User and password.
@@ -60,7 +64,7 @@ impl Options {
         let namespace = if namespace == PUBLIC { "" } else { namespace };
         limits::namespace(namespace)?;
         Ok(Self {
-            servers: servers.map(server).collect::<Result<_, _>>()?,
+            servers: servers.map(str::parse).collect::<Result<_, _>>()?,
             namespace: namespace.to_owned(),
             login: login(url)?,
             timeout,
@@ -87,11 +91,83 @@ impl Options {
 
     /// `host:port,host:port`.
     pub(super) fn server_list(&self) -> String {
-        let servers = self.servers.iter();
-        let servers: Vec<_> = servers
-            .map(|(host, port)| format!("{host}:{port}"))
-            .collect();
+        let servers: Vec<_> = self.servers.iter().map(ToString::to_string).collect();
         servers.join(",")
+    }
+
+    /// Where in the list to begin, so that not all programs have the same server.
+    pub(super) fn any_server(&self) -> usize {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.subsec_micros());
+        now as usize % self.servers.len()
+    }
+}
+
+/// A server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Server {
+    /// In brackets if it is an address of IPv6.
+    host: String,
+    /// Of HTTP.
+    port: u16,
+}
+
+impl Server {
+    /// Where it is called over HTTP.
+    pub(super) fn http(&self) -> (&str, u16) {
+        (self.plain_host(), self.port)
+    }
+
+    /// Where it is called over gRPC.
+    pub(super) fn grpc(&self) -> (&str, u16) {
+        (self.plain_host(), self.port + APART)
+    }
+
+    /// [`grpc`](Self::grpc) in messages and headers.
+    pub(super) fn grpc_name(&self) -> String {
+        format!("{}:{}", self.host, self.port + APART)
+    }
+
+    fn plain_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
+    }
+}
+
+/// `host:port`.
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl FromStr for Server {
+    type Err = BoxError;
+
+    fn from_str(text: &str) -> Result<Self, BoxError> {
+        let is_bare = !text.contains(':') || text.ends_with(']');
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !is_bare => (host, port.parse().ok()),
+            _ => (text, Some(PORT)),
+        };
+        let name = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        let is_host = match name {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && host.chars().all(is_legal),
+        };
+        match port {
+            Some(port @ 1..=HIGHEST) if is_host => Ok(Self {
+                host: host.to_owned(),
+                port,
+            }),
+            _ => Err(format!(
+                "`{text}` is no `host:port` of a Nacos server: the port is that of HTTP, 1 to {HIGHEST}, and gRPC is {APART} \
+                 above it"
+            )
+            .into()),
+        }
     }
 }
 
@@ -117,33 +193,8 @@ fn login(url: &Url) -> Result<Option<(String, String)>, BoxError> {
     }
 }
 
-/// Host and port of a server. nacos-sdk panics at what is none.
-fn server(text: &str) -> Result<(String, u16), BoxError> {
-    let is_bare = !text.contains(':') || text.ends_with(']');
-    let (host, port) = match text.rsplit_once(':') {
-        Some((host, port)) if !is_bare => (host, port.parse().ok()),
-        _ => (text, Some(PORT)),
-    };
-    let name = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'));
-    let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    let is_host = match name {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => !host.is_empty() && host.chars().all(is_legal),
-    };
-    match port {
-        Some(port @ 1..=HIGHEST) if is_host => Ok((host.to_owned(), port)),
-        _ => Err(format!(
-            "`{text}` is no `host:port` of a Nacos server: the port is that of HTTP, 1 to {HIGHEST}, and gRPC is {APART} \
-             above it"
-        )
-        .into()),
-    }
-}
-
 /// What a gRPC port is above that of HTTP.
-pub(super) const APART: u16 = 1000;
+const APART: u16 = 1000;
 
 /// dubbo-go's default.
 const TIMEOUT: Key<Duration> = Key {

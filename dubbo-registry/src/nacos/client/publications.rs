@@ -5,14 +5,15 @@
 //! leave with. r-nacos is another server with the same protocol: there lists add up, the empty one is refused, and
 //! instances are taken back one by one. Which of the two a server does is found out when it first matters.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, mem, time::Duration};
 
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join_all};
 use nacos_sdk::api::naming::{NamingService, ServiceInstance};
 use tokio::time::{Instant, sleep};
 
 use super::{
     Failure, Why,
+    generation::Generation,
     naming::probe_service,
     shared::{Service, Shared},
 };
@@ -22,26 +23,14 @@ use crate::nacos::instance::Instance;
 #[derive(Default)]
 pub(super) struct Publications {
     /// What this client shows, or may still show after a failure.
-    pub(super) shown: BTreeMap<Service, Vec<Instance>>,
-    /// Where nothing is shown any more, until it is sure to stay so.
-    pub(super) left: BTreeMap<Service, Left>,
+    shown: BTreeMap<Service, Vec<Instance>>,
     /// Whether a list takes the place of the one before; `None` as long as nobody knows.
-    pub(super) replaces: Option<bool>,
-}
-
-/// A service in which nothing is shown any more.
-pub(super) struct Left {
-    pub(super) gone: Vec<Instance>,
-    /// When to leave once more.
-    due: Instant,
+    replaces: Option<bool>,
 }
 
 impl Publications {
     /// Begins to show `instances`; those that have to go.
     fn begin(&mut self, service: &Service, instances: &[Instance]) -> Vec<Instance> {
-        if !instances.is_empty() {
-            self.left.remove(service);
-        }
         let before = self.shown.entry(service.clone()).or_default();
         let is_new = |one: &&Instance| !before.iter().any(|other| other.id() == one.id());
         let new: Vec<_> = instances.iter().filter(is_new).cloned().collect();
@@ -51,14 +40,12 @@ impl Publications {
     }
 
     /// Nothing else is shown any more.
-    fn done(&mut self, service: &Service, instances: Vec<Instance>, gone: Vec<Instance>) {
-        if !instances.is_empty() {
+    fn done(&mut self, service: &Service, instances: Vec<Instance>) {
+        if instances.is_empty() {
+            self.shown.remove(service);
+        } else {
             self.shown.insert(service.clone(), instances);
-            return;
         }
-        self.shown.remove(service);
-        let due = Instant::now() + AGAIN;
-        self.left.insert(service.clone(), Left { gone, due });
     }
 }
 
@@ -70,24 +57,24 @@ impl Shared {
         service: &str,
         instances: Vec<Instance>,
     ) -> Result<(), Failure> {
-        self.reached(|| format!("register in {service}"))?;
+        let generation = self.generation(|| format!("register in {service}"))?;
         let service: Service = (group.into(), service.into());
         let instances = unique(instances);
-        let _showing = self.showing.read().await;
-        let gone = self.publications.lock().begin(&service, &instances);
+        let gone = generation.publications.lock().begin(&service, &instances);
         let list = instances.iter().map(Instance::to_sdk).collect();
         let sent = self
-            .request(
+            .request_of(
+                &generation,
                 || format!("register {} in {} of {group}", ids(&instances), service.1),
                 |naming| batch(naming, service.clone(), list),
             )
             .await;
-        self.learn(instances.is_empty(), sent)?;
-        if !gone.is_empty() && !self.replaces().await? {
-            self.deregister_all(&service, &gone).await?;
+        generation.learn(instances.is_empty(), sent)?;
+        if !gone.is_empty() && !self.replaces(&generation).await? {
+            self.take_back(&generation, &service, &gone).await?;
         }
         self.until_listed(&service, &instances, &gone).await;
-        self.publications.lock().done(&service, instances, gone);
+        generation.publications.lock().done(&service, instances);
         Ok(())
     }
 
@@ -113,55 +100,49 @@ impl Shared {
         }
     }
 
-    /// Leaves once more where nacos-sdk may have shown something again of what it was told before.
-    pub(super) async fn leave_again(&self, naming: &NamingService) {
-        // While somebody shows something, it can wait.
-        let Ok(_alone) = self.showing.try_write() else {
-            return;
-        };
-        let now = Instant::now();
-        let due: Vec<_> = {
-            let publications = self.publications.lock();
-            let left = publications.left.iter();
-            let due = left.filter(|(_, left)| left.due <= now);
-            due.map(|(service, left)| (service.clone(), left.gone.clone()))
-                .collect()
-        };
-        for (service, gone) in due {
-            if self.leave(naming, &service, &gone).await.is_ok() {
-                self.publications.lock().left.remove(&service);
+    /// Shows nothing any more through this client.
+    pub(super) async fn leave_all(&self, generation: &Generation) {
+        let shown = mem::take(&mut generation.publications.lock().shown);
+        let leaving = shown.into_iter().map(|(service, gone)| async move {
+            if let Err(failure) = self.leave(generation, &service, &gone).await {
+                let error = failure.into_error();
+                tracing::debug!(%error, "goes with the connection instead");
             }
-        }
+        });
+        join_all(leaving).await;
     }
 
-    /// Shows nothing any more in a service, through this client of nacos-sdk.
-    pub(super) async fn leave(
+    async fn leave(
         &self,
-        naming: &NamingService,
+        generation: &Generation,
         service: &Service,
         gone: &[Instance],
     ) -> Result<(), Failure> {
-        let operation = || format!("leave {} of {}", service.1, service.0);
-        let empty = batch(naming.clone(), service.clone(), Vec::new());
-        match self.within(operation, empty).await {
-            Err(failure) if failure.why == Why::Unknown => {}
-            done => return done,
+        let left = self
+            .request_of(
+                generation,
+                || format!("leave {} of {}", service.1, service.0),
+                |naming| batch(naming, service.clone(), Vec::new()),
+            )
+            .await;
+        match left {
+            Err(failure) if failure.why == Why::Unknown => {
+                self.take_back(generation, service, gone).await
+            }
+            done => done,
         }
-        // What another client of ours shows by now stays.
-        let shown = self.publications.lock().shown.get(service).cloned();
-        let is_shown = |one: &Instance| shown.iter().flatten().any(|other| other.id() == one.id());
-        let gone = gone.iter().filter(|one| !is_shown(one));
-        let leaving = gone.map(|instance| {
-            let one = deregister(naming.clone(), service.clone(), instance.to_sdk());
-            self.within(operation, one)
-        });
-        try_join_all(leaving).await.map(|_| ())
     }
 
     /// Takes `gone` back one by one.
-    async fn deregister_all(&self, service: &Service, gone: &[Instance]) -> Result<(), Failure> {
+    async fn take_back(
+        &self,
+        generation: &Generation,
+        service: &Service,
+        gone: &[Instance],
+    ) -> Result<(), Failure> {
         let leaving = gone.iter().map(|instance| {
-            self.request(
+            self.request_of(
+                generation,
                 || format!("take {} back from {}", instance.id(), service.1),
                 |naming| deregister(naming, service.clone(), instance.to_sdk()),
             )
@@ -170,24 +151,27 @@ impl Shared {
     }
 
     /// Whether a list takes the place of the one before.
-    async fn replaces(&self) -> Result<bool, Failure> {
-        let known = self.publications.lock().replaces;
+    async fn replaces(&self, generation: &Generation) -> Result<bool, Failure> {
+        let known = generation.publications.lock().replaces;
         if let Some(known) = known {
             return Ok(known);
         }
         let sent = self
-            .request(
+            .request_of(
+                generation,
                 || "find out whether lists take the place of each other".to_owned(),
                 |naming| batch(naming, probe_service(), Vec::new()),
             )
             .await;
-        match self.learn(true, sent) {
+        match generation.learn(true, sent) {
             // What nobody may register there, nobody has added.
             Err(failure) if failure.why == Why::Refused => Ok(true),
-            learnt => learnt.map(|()| self.publications.lock().replaces.unwrap_or(true)),
+            learnt => learnt.map(|()| generation.publications.lock().replaces.unwrap_or(true)),
         }
     }
+}
 
+impl Generation {
     /// Learns from the answer to a list which kind of server it is.
     fn learn(&self, is_empty: bool, sent: Result<(), Failure>) -> Result<(), Failure> {
         if !is_empty {
@@ -269,9 +253,6 @@ fn ids(instances: &[Instance]) -> String {
         ids.join(", ")
     }
 }
-
-/// When nacos-sdk has repeated whatever it was about to.
-const AGAIN: Duration = Duration::from_secs(10);
 
 /// How long a list may stay as it was.
 const LISTED: Duration = Duration::from_secs(1);

@@ -3,27 +3,26 @@
 use std::{
     env, fs,
     path::PathBuf,
-    process,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use dubbo_core::registry::RegistryError;
-use nacos_sdk::api::{error::Error, naming::NamingService, props::ClientProps};
+use nacos_sdk::api::{error::Error, naming::NamingService};
 use parking_lot::Mutex;
 use tokio::{
-    net::TcpStream,
     sync::{Notify, mpsc, watch},
-    task::JoinSet,
     time::timeout,
 };
 
 use super::{
-    Failure, Options, Why, login::Login, naming::Deaf, options::APART, publications::Publications,
-    subscriptions::Topics, texts::Line,
+    Failure, Options, Why,
+    generation::Generation,
+    link::{Link, unique},
+    login::Login,
+    subscriptions::Topics,
 };
 use crate::backend::{Session, TextKey};
 
@@ -32,24 +31,16 @@ pub(super) struct Shared {
     pub(super) address: String,
     pub(super) login: Option<Arc<Login>>,
     pub(super) session: watch::Sender<Session>,
-    pub(super) naming: Mutex<Option<NamingService>>,
-    pub(super) publications: Mutex<Publications>,
-    /// Read by those who show something, written by those who leave once more: both at once could end in any order.
-    pub(super) showing: tokio::sync::RwLock<()>,
+    /// The client of nacos-sdk, from when it is made until it is given up.
+    pub(super) generation: Mutex<Option<Arc<Generation>>>,
     pub(super) topics: Topics,
-    /// Listens to the service of the heartbeat.
-    pub(super) deaf: Arc<Deaf>,
-    /// Through which texts are read and written.
-    pub(super) reading: Line,
-    /// Through which changes of texts are heard of.
-    pub(super) listening: Line,
     /// Rung when a request finds the connection lost.
     pub(super) alarm: Notify,
     pub(super) chores: mpsc::UnboundedSender<Chore>,
     /// Taken by whoever does them.
     pub(super) chores_to_do: Mutex<Option<mpsc::UnboundedReceiver<Chore>>>,
     /// Where nacos-sdk keeps what is of no use to us.
-    folder: Folder,
+    pub(super) folder: Folder,
     closed: AtomicBool,
 }
 
@@ -75,17 +66,12 @@ impl Shared {
                 .map(|login| Login::new(login, &options.servers, options.timeout)),
             options,
             session: watch::Sender::new(Session::Down(None)),
-            naming: Mutex::default(),
-            publications: Mutex::default(),
-            showing: tokio::sync::RwLock::default(),
+            generation: Mutex::default(),
             topics: Topics::default(),
-            deaf: Arc::new(Deaf),
-            reading: Line::default(),
-            listening: Line::default(),
             alarm: Notify::new(),
             chores,
             chores_to_do: Mutex::new(Some(chores_to_do)),
-            folder: Folder::new(),
+            folder: Folder(env::temp_dir().join(unique())),
             closed: AtomicBool::new(false),
         }
     }
@@ -103,21 +89,24 @@ impl Shared {
 
     /// Takes back what is left at the end, as far as the server can be reached.
     pub(super) async fn take_all_back(&self) {
-        let naming = self.naming.lock().take();
-        if let Some(naming) = naming {
-            self.abandon(&naming).await;
+        let generation = self.generation.lock().take();
+        if let Some(generation) = generation {
+            self.leave_all(&generation).await;
+            generation.cut();
         }
     }
 
-    /// What every client of nacos-sdk is told.
-    pub(super) fn props(&self) -> ClientProps {
-        ClientProps::new()
-            .server_addr(self.options.server_list())
-            .namespace(self.options.namespace.clone())
-            .env_first(false)
-            .naming_push_empty_protection(false)
-            .load_cache_at_start(true)
-            .cache_dir(self.folder.0.clone())
+    /// The client that there is.
+    pub(super) fn generation(
+        &self,
+        operation: impl Fn() -> String,
+    ) -> Result<Arc<Generation>, Failure> {
+        self.reached(&operation)?;
+        let generation = self.generation.lock().clone();
+        generation.ok_or_else(|| {
+            let reason = "the connection has just ended".to_owned();
+            Failure::unavailable(self.error(&operation(), reason))
+        })
     }
 
     /// Makes a naming request if there is a connection.
@@ -129,13 +118,22 @@ impl Shared {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        self.reached(&operation)?;
-        let naming = self.naming.lock().clone();
-        let Some(naming) = naming else {
-            let reason = "the connection has just ended".to_owned();
-            return Err(Failure::unavailable(self.error(&operation(), reason)));
-        };
-        let answer = self.within(&operation, make(naming)).await;
+        let generation = self.generation(&operation)?;
+        self.request_of(&generation, operation, make).await
+    }
+
+    /// Makes a naming request of this client.
+    pub(super) async fn request_of<T, F>(
+        &self,
+        generation: &Generation,
+        operation: impl Fn() -> String,
+        make: impl FnOnce(NamingService) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let request = make(generation.naming.clone());
+        let answer = self.within(&generation.link, operation, request).await;
         if matches!(&answer, Err(f) if matches!(f.why, Why::Broken | Why::Late)) {
             self.alarm.notify_one();
         }
@@ -152,14 +150,20 @@ impl Shared {
         Err(Failure::unavailable(self.error(&operation(), reason)))
     }
 
-    /// Waits for the answer to a request, but not for ever.
+    /// Waits for the answer to a request, but not for ever, and not on a connection that is lost.
     pub(super) async fn within<T>(
         &self,
+        link: &Link,
         operation: impl Fn() -> String,
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Failure> {
         let limit = self.options.timeout;
-        let Ok(answer) = timeout(limit, request).await else {
+        let answer = tokio::select! {
+            biased;
+            answer = timeout(limit, request) => answer,
+            why = link.lost() => return Err(self.broken(&operation(), &why)),
+        };
+        let Ok(answer) = answer else {
             let reason = format!("no answer within {limit:?}; whether it was done is open");
             return Err(Failure::late(self.error(&operation(), reason)));
         };
@@ -167,43 +171,10 @@ impl Shared {
         answer.map_err(|error| Failure::of(operation(), &self.address, user, error))
     }
 
-    /// Makes something that may take long, in a task of its own, as nacos-sdk may panic meanwhile.
-    pub(super) async fn make<T: Send + 'static>(
-        &self,
-        what: &str,
-        making: impl Future<Output = Result<T, Error>> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let mut task = JoinSet::new();
-        task.spawn(making);
-        let reason = match timeout(MAKING, task.join_next()).await {
-            Ok(Some(Ok(Ok(made)))) => return Ok(made),
-            Ok(Some(Ok(Err(error)))) => {
-                let user = self.login.as_ref().map(|login| login.user());
-                return Err(Failure::of(what.to_owned(), &self.address, user, error));
-            }
-            Ok(Some(Err(error))) => format!("nacos-sdk gave up: {error}"),
-            Ok(None) | Err(_) => format!("no answer within {MAKING:?}"),
-        };
-        Err(Failure::late(self.error(what, reason)))
-    }
-
-    /// Whether the port of gRPC can be reached at one server at least.
-    pub(super) async fn reach(&self) -> Result<(), RegistryError> {
-        let mut reason = String::new();
-        for (host, port) in &self.options.servers {
-            let port = port + APART;
-            let address = host.trim_start_matches('[').trim_end_matches(']');
-            let connected = timeout(self.options.timeout, TcpStream::connect((address, port)));
-            match connected.await {
-                Ok(Ok(_)) => return Ok(()),
-                Ok(Err(error)) => reason = format!("{host}:{port}: {error}"),
-                Err(_) => reason = format!("{host}:{port}: no answer"),
-            }
-        }
-        Err(self.error(
-            "connect",
-            format!("no server can be reached at its port of gRPC: {reason}"),
-        ))
+    /// That the connection was lost meanwhile.
+    pub(super) fn broken(&self, operation: &str, why: &str) -> Failure {
+        let reason = format!("the connection is lost: {why}");
+        Failure::broken(self.error(operation, reason))
     }
 
     pub(super) fn down(&self, error: RegistryError) {
@@ -216,19 +187,8 @@ impl Shared {
     }
 }
 
-/// A folder that no other client has had, whose files nacos-sdk would read. It goes with the connection.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |now| now.as_nanos());
-        let name = format!("dubbo-nacos-{}-{now}-{count}", process::id());
-        Self(env::temp_dir().join(name))
-    }
-}
+/// A folder that no other client has had. It goes with the connection.
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
@@ -236,6 +196,3 @@ impl Drop for Folder {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
-
-/// How long it may take to make a client: one that finds nobody takes 5 s.
-const MAKING: Duration = Duration::from_secs(15);

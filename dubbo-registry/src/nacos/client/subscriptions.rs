@@ -5,7 +5,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    mem,
     sync::{
         Arc, Weak,
         atomic::{AtomicU64, Ordering},
@@ -37,9 +36,6 @@ struct Topic {
     subscribed: tokio::sync::Mutex<Option<u64>>,
 }
 
-/// Services, each with who listens to it.
-pub(super) type Listeners = Vec<(Service, Arc<dyn NamingEventListener>)>;
-
 #[derive(Default)]
 struct Listener(Mutex<BTreeMap<u64, Hint>>);
 
@@ -70,15 +66,6 @@ impl Topics {
         if table.get(service).is_some_and(|topic| topic.is_idle()) {
             table.remove(service);
         }
-    }
-
-    /// Forgets all services, and who listens to them.
-    pub(super) fn forget_all(&self) -> Listeners {
-        let table = mem::take(&mut *self.table.lock());
-        let topics = table.into_iter();
-        topics
-            .map(|(service, topic)| (service, Arc::clone(&topic.listener) as _))
-            .collect()
     }
 }
 

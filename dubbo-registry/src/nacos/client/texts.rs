@@ -1,4 +1,5 @@
-//! Texts: read and written through one client of nacos-sdk, listened to through another.
+//! Texts: read and written through one client of nacos-sdk, listened to through another. Each has a way to the server of
+//! its own, that of the client for services, and is made again when it is lost.
 
 use std::{
     sync::{Arc, Weak},
@@ -17,16 +18,24 @@ use tokio::{
 
 use super::{
     Failure, Why, digest,
+    generation::Generation,
+    link::Link,
     shared::{Chore, Shared},
 };
 use crate::backend::{Guard, Hint, TextKey};
 
-/// One client of nacos-sdk for texts. It is made when it is first needed.
+/// A line for texts: a client of nacos-sdk that is made when it is first needed, and again when it was lost.
 #[derive(Default)]
 pub(super) struct Line {
-    service: tokio::sync::Mutex<Option<ConfigService>>,
-    /// Until when nothing is asked, and why.
-    rest: Mutex<Option<(Instant, String)>>,
+    client: Mutex<Option<Arc<Client>>>,
+    /// When the last one was begun. Whoever makes one has the lock meanwhile.
+    begun: tokio::sync::Mutex<Option<Instant>>,
+}
+
+/// A client of nacos-sdk for texts, and its way to the server.
+struct Client {
+    service: ConfigService,
+    link: Link,
 }
 
 /// Listens to one text, for one who wants to know.
@@ -45,7 +54,7 @@ impl Shared {
         let (name, group) = names(key);
         let ask = |service: ConfigService| async move { service.get_config(name, group).await };
         let operation = || format!("read {key}");
-        let text = self.ask(&self.reading, operation, ask).await?;
+        let text = self.ask(operation, ask).await?;
         Ok(text.content().clone())
     }
 
@@ -68,7 +77,7 @@ impl Shared {
             }
         };
         let operation = || format!("write {key}");
-        self.ask(&self.reading, operation, ask).await?;
+        self.ask(operation, ask).await?;
         let want = digest(text);
         self.until_read(key, |read| read.is_ok_and(|text| digest(text) == want))
             .await;
@@ -80,7 +89,7 @@ impl Shared {
         let (name, group) = names(key);
         let ask = |service: ConfigService| async move { service.remove_config(name, group).await };
         let operation = || format!("remove {key}");
-        self.ask(&self.reading, operation, ask).await?;
+        self.ask(operation, ask).await?;
         let is_absent =
             |read: Result<&String, &Failure>| matches!(read, Err(f) if f.why == Why::Absent);
         self.until_read(key, is_absent).await;
@@ -98,74 +107,97 @@ impl Shared {
 
     /// Forgets a listener, of which the server is not told: it cannot be.
     pub(super) async fn unlisten(&self, key: &TextKey, ear: Arc<Ear>) {
-        let service = self.listening.service.lock().await.clone();
-        if let Some(service) = service {
+        let operation = || format!("stop listening to {key}");
+        let Ok(generation) = self.generation(operation) else {
+            return;
+        };
+        if let Some(client) = generation.listening.client() {
             let (name, group) = names(key);
-            let gone = service.remove_listener(name, group, ear);
-            if let Err(failure) = self
-                .within(|| format!("stop listening to {key}"), gone)
-                .await
-            {
+            let gone = client.service.remove_listener(name, group, ear);
+            if let Err(failure) = self.within(&client.link, operation, gone).await {
                 let error = failure.into_error();
                 tracing::debug!(%error, "a listener stays, and does nothing");
             }
         }
     }
 
+    /// Asks through the client for reading.
     async fn ask<T, F>(
         &self,
-        line: &Line,
         operation: impl Fn() -> String,
         make: impl FnOnce(ConfigService) -> F,
     ) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Error>>,
     {
-        self.reached(&operation)?;
-        if let Some(reason) = line.resting() {
-            return Err(Failure::unavailable(self.error(&operation(), reason)));
-        }
-        let service = self.line(line).await?;
-        let answer = self.within(&operation, make(service)).await;
-        if let Err(failure) = &answer
-            && failure.why == Why::Broken
-        {
-            *line.rest.lock() = Some((Instant::now() + REST, failure.reason().to_owned()));
+        let generation = self.generation(&operation)?;
+        let client = self.client(&generation, &generation.reading).await?;
+        self.ask_at(&client, operation, make).await
+    }
+
+    async fn ask_at<T, F>(
+        &self,
+        client: &Client,
+        operation: impl Fn() -> String,
+        make: impl FnOnce(ConfigService) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let answer = self
+            .within(&client.link, operation, make(client.service.clone()))
+            .await;
+        if matches!(&answer, Err(failure) if failure.why == Why::Broken) {
+            client.link.cut();
         }
         answer
     }
 
     /// The client of `line`.
-    async fn line(&self, line: &Line) -> Result<ConfigService, Failure> {
-        let mut service = line.service.lock().await;
-        if let Some(service) = &*service {
-            return Ok(service.clone());
+    async fn client(&self, generation: &Generation, line: &Line) -> Result<Arc<Client>, Failure> {
+        let operation = "connect for texts";
+        let mut begun = line.begun.lock().await;
+        if let Some(client) = line.client() {
+            return Ok(client);
         }
-        let builder = ConfigServiceBuilder::new(self.props());
+        if begun.is_some_and(|begun| begun.elapsed() < PACE) {
+            let reason =
+                format!("the connection was lost within {PACE:?}, and is made again after that");
+            return Err(Failure::unavailable(self.error(operation, reason)));
+        }
+        *begun = Some(Instant::now());
+        let way = self.link(&generation.server).await?;
+        let builder = ConfigServiceBuilder::new(self.props(&way));
         let builder = match &self.login {
             Some(login) => builder.with_auth_plugin(Arc::clone(login) as _),
             None => builder,
         };
-        let made = self.make("connect for texts", builder.build()).await?;
-        *service = Some(made.clone());
-        Ok(made)
+        let service = self.make(&way, operation, builder.build()).await?;
+        let client = Arc::new(Client { service, link: way });
+        *line.client.lock() = Some(Arc::clone(&client));
+        if generation.link.is_lost() {
+            // It was cut meanwhile, and all its lines with it.
+            line.cut();
+        }
+        Ok(client)
     }
 }
 
 impl Line {
-    /// Why nothing is asked now.
-    fn resting(&self) -> Option<String> {
-        let mut rest = self.rest.lock();
-        let (until, reason) = rest.as_ref()?;
-        let now = Instant::now();
-        if now < *until {
-            let left = (*until - now).as_secs() + 1;
-            return Some(format!(
-                "the connection for texts was lost, and is let rest for {left} s so that it is made again: {reason}"
-            ));
+    /// The client that there is.
+    fn client(&self) -> Option<Arc<Client>> {
+        let client = self.client.lock();
+        client
+            .as_ref()
+            .filter(|client| !client.link.is_lost())
+            .cloned()
+    }
+
+    /// Ends the client that there is.
+    pub(super) fn cut(&self) {
+        if let Some(client) = self.client.lock().take() {
+            client.link.cut();
         }
-        *rest = None;
-        None
     }
 }
 
@@ -190,7 +222,14 @@ struct Watching {
 impl Watching {
     /// Has nacos-sdk listen, and looks now and then for what it does not tell: that a text is new, or deleted.
     async fn run(self) {
-        let mut listens = false;
+        let session = self
+            .shared
+            .upgrade()
+            .map(|shared| shared.session.subscribe());
+        let Some(mut session) = session else {
+            return;
+        };
+        let mut listens: Option<Arc<Client>> = None;
         let mut last = None;
         let mut wait = FIRST_LOOK;
         loop {
@@ -198,11 +237,20 @@ impl Watching {
                 return;
             };
             let poll = shared.options.poll;
-            if !listens {
+            if listens.as_ref().is_none_or(|client| client.link.is_lost()) {
                 listens = shared.listen(&self.key, &self.ear).await;
             }
             drop(shared);
-            sleep(wait.min(poll)).await;
+            tokio::select! {
+                () = sleep(wait.min(poll)) => {}
+                changed = session.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    wait = FIRST_LOOK;
+                }
+                () = lost(listens.as_deref()) => {}
+            }
             let Some(shared) = self.shared.upgrade() else {
                 return;
             };
@@ -234,18 +282,26 @@ impl Drop for Watching {
 }
 
 impl Shared {
-    /// Whether nacos-sdk listens to the text under `key` from now on.
-    async fn listen(&self, key: &TextKey, ear: &Arc<Ear>) -> bool {
+    /// Has nacos-sdk listen to the text under `key`; the client that does.
+    async fn listen(&self, key: &TextKey, ear: &Arc<Ear>) -> Option<Arc<Client>> {
         let (name, group) = names(key);
         let ear = Arc::clone(ear);
-        let ask =
-            |service: ConfigService| async move { service.add_listener(name, group, ear).await };
         let operation = || format!("listen to {key}");
-        let listens = self.ask(&self.listening, operation, ask).await;
-        if let Err(failure) = &listens {
-            tracing::debug!(%key, why = ?failure.why, "is looked at now and then instead");
+        let listening = async {
+            let generation = self.generation(operation)?;
+            let client = self.client(&generation, &generation.listening).await?;
+            let ask = |service: ConfigService| async move {
+                service.add_listener(name, group, ear).await
+            };
+            self.ask_at(&client, operation, ask).await.map(|()| client)
+        };
+        match listening.await {
+            Ok(client) => Some(client),
+            Err(failure) => {
+                tracing::debug!(%key, why = ?failure.why, "is looked at now and then instead");
+                None
+            }
         }
-        listens.is_ok()
     }
 }
 
@@ -253,8 +309,16 @@ fn names(key: &TextKey) -> (String, String) {
     (key.name.to_string(), key.group.to_string())
 }
 
-/// nacos-sdk looks after its connection every 5 s, if nothing was answered for as long.
-const REST: Duration = Duration::from_secs(12);
+/// Waits for the end of a client, if there is one.
+async fn lost(client: Option<&Client>) {
+    match client {
+        Some(client) => drop(client.link.lost().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// How often a client may be made: each leaves a task behind.
+const PACE: Duration = Duration::from_secs(5);
 
 /// How long a server may take until it reads what was written.
 const DUMPED: Duration = Duration::from_secs(1);

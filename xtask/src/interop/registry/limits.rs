@@ -56,20 +56,4 @@ const LIMITS: &[Limit] = &[
         reason: "dubbo-go's provider does not register again in Nacos, or late, when the server was lost",
         ..ANY
     },
-    Limit {
-        registry: Some(Registry::Nacos),
-        consumer: Some(Party::Go),
-        scenario: Scenario::is_outage,
-        reason: EMPTY_LIST,
-        ..ANY
-    },
-    Limit {
-        registry: Some(Registry::Nacos),
-        consumer: Some(Party::Java),
-        scenario: Scenario::is_outage,
-        reason: EMPTY_LIST,
-        ..ANY
-    },
 ];
-const EMPTY_LIST: &str = "the consumers of dubbo-go and Dubbo Java believe the empty list of a Nacos that has just come back, until the \
-     provider has registered again";
