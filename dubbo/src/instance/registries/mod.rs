@@ -1,5 +1,6 @@
 //! The configured registries: what is registered there and looked for, by interfaces, by the application, or both.
 
+mod make;
 mod relay;
 mod url;
 
@@ -9,25 +10,21 @@ use dubbo_core::{
     discovery::ServiceDiscovery,
     extension::Extensions,
     metadata::MetadataReport,
-    registry::{Registry, RegistryError, RegistrySnapshot},
+    registry::{Registry, RegistryError, RegistryErrorKind, RegistrySnapshot},
     subscription::Subscription,
     url::Url,
 };
 use dubbo_metadata::{
-    consumer::{Consumer, ConsumerOptions, Fetch, FetchSlots},
-    instance::Storage,
+    consumer::{Consumer, Fetch, FetchSlots},
     mapping::{Registrar, RegistrarOptions},
-    provider::{Provider, ProviderOptions},
+    provider::Provider,
 };
-
 use dubbo_registry::matching::Category;
 use futures_util::FutureExt as _;
 
-use super::export::{application_name, now_millis};
-use crate::{
-    config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
-    error::Error,
-};
+use self::make::{Make, reports};
+use super::export::application_name;
+use crate::{config::Config, error::Error};
 
 /// All registries of an instance, and the stores of metadata.
 pub(super) struct Registries {
@@ -50,7 +47,7 @@ pub(super) struct NamedRegistry {
     pub(super) weight: u32,
     roads: Roads,
     timeout: Duration,
-    /// Whether a start fails when it does not answer in time.
+    /// Whether a start fails when it does not answer in time. It always does when the registry refuses.
     check: bool,
 }
 
@@ -297,19 +294,25 @@ impl NamedRegistry {
         answer.unwrap_or_else(|_| Err(self.no_answer(operation, patience)))
     }
 
+    /// Waiting on does not help where the registry refuses whatever it is asked, as with a wrong password.
     fn no_answer(&self, operation: impl Into<String>, patience: Duration) -> RegistryError {
         let mut reason = format!("no answer within {} ms", patience.as_millis());
         let trouble = self.roads.trouble();
         if let Some(trouble) = &trouble {
             reason = format!("{reason}: {}", trouble.reason);
         }
-        RegistryError::new(operation, self.address(), reason)
+        let mut error = RegistryError::new(operation, self.address(), reason);
+        if let Some(trouble) = trouble {
+            error.kind = trouble.kind;
+        }
+        error
     }
 
-    /// A registry that need not be there at the start is told later what it missed.
+    /// A registry that need not be there at the start is told later what it missed. One that refuses will not take it
+    /// later either.
     fn checked(&self, told: Result<(), RegistryError>) -> Result<(), RegistryError> {
         match told {
-            Err(error) if !self.check => {
+            Err(error) if !self.check && error.kind == RegistryErrorKind::Unavailable => {
                 tracing::warn!(registry = self.id, %error, "the registry is told as soon as it answers");
                 Ok(())
             }
@@ -341,113 +344,3 @@ impl Drop for ShownConsumer {
         let _ = self.registry.unregister(&self.url).now_or_never();
     }
 }
-
-/// What registries are made from.
-struct Make<'m> {
-    config: &'m Config,
-    extensions: &'m Extensions,
-    fetch: &'m Arc<dyn Fetch>,
-    reports: &'m Reports,
-    slots: &'m FetchSlots,
-}
-
-impl Make<'_> {
-    fn registry(&self, id: &str, registry: &RegistryConfig) -> Result<NamedRegistry, Error> {
-        let url = url::of(id, registry, &self.config.metadata);
-        let kind = registry.type_or_default(self.extensions);
-        let interface = (kind != RegistryType::Service)
-            .then(|| self.extensions.create::<dyn Registry>(url.protocol(), &url));
-        let application = (kind != RegistryType::Interface).then(|| self.application(id, &url));
-        Ok(NamedRegistry {
-            id: id.to_owned(),
-            preferred: registry.preferred.unwrap_or(false),
-            zone: registry.zone.clone(),
-            // dubbo-go's word for a weight that is not set is 0.
-            weight: registry
-                .weight
-                .filter(|weight| *weight > 0)
-                .unwrap_or(defaults::WEIGHT),
-            roads: Roads {
-                interface: interface.transpose()?,
-                application: application.transpose()?,
-            },
-            timeout: registry.timeout.unwrap_or(defaults::REGISTRY_TIMEOUT),
-            check: registry.check.unwrap_or(defaults::CHECK),
-            url,
-        })
-    }
-
-    fn application(&self, id: &str, url: &Url) -> Result<Application, Error> {
-        let config = self.config;
-        let (own, metadata) = (&config.application, &config.metadata);
-        let discovery = self
-            .extensions
-            .create::<dyn ServiceDiscovery>(url.protocol(), url)?;
-        let started = u64::try_from(now_millis()).unwrap_or(u64::MAX);
-
-        let mut provider = ProviderOptions::new(
-            application_name(config),
-            id,
-            Arc::clone(&discovery),
-            started,
-            fastrand::u64(..),
-        );
-        provider.reports.clone_from(self.reports);
-        provider.tag.clone_from(&own.tag);
-        provider.environment.clone_from(&own.environment);
-        provider.algorithm = metadata.revision_algorithm.unwrap_or_default();
-        provider.port_mode = metadata.port_mode.unwrap_or_default();
-        let timings = &mut provider.timings;
-        timings.publish = metadata.publish_timeout.unwrap_or(timings.publish);
-        let mut publish = Duration::ZERO;
-        if own.metadata_type == Some(MetadataType::Remote) {
-            provider.storage = Storage::Remote;
-            publish = timings.publish;
-        }
-
-        let mut consumer = ConsumerOptions::new(id, Arc::clone(&discovery), Arc::clone(self.fetch));
-        consumer.reports.clone_from(self.reports);
-        consumer.fetch_slots = self.slots.clone();
-        let lists = url.param("subscribed-services").unwrap_or_default();
-        let names = lists
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty());
-        consumer.subscribed_services = names.map(str::to_owned).collect();
-        consumer.empty_protection = url.param("enable-empty-protection") == Some("true");
-        consumer.fetch_timeout = metadata.fetch_timeout.unwrap_or(consumer.fetch_timeout);
-        consumer.stale_grace = metadata.stale_grace.unwrap_or(consumer.stale_grace);
-        if let Some(concurrency) = metadata.fetch_concurrency {
-            consumer.fetch_concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
-        }
-        Ok(Application {
-            discovery,
-            provider: Provider::new(provider)?,
-            consumer: Consumer::new(consumer),
-            publish,
-        })
-    }
-}
-
-/// The stores of metadata: that of `metadata-report`, and each registry that can be one.
-fn reports(config: &Config, extensions: &Extensions) -> Result<Reports, Error> {
-    let mut reports = Vec::new();
-    let mut add = |id: &str, registry: &RegistryConfig| -> Result<(), Error> {
-        let url = url::of(id, registry, &config.metadata);
-        let report = extensions.create::<dyn MetadataReport>(url.protocol(), &url)?;
-        reports.push((id.to_owned(), report));
-        Ok(())
-    };
-    if let Some(registry) = config.metadata_report.as_registry() {
-        add(DEFAULT_REPORT, &registry)?;
-    }
-    for (id, registry) in &config.registries {
-        if registry.is_report(extensions) {
-            add(id, registry)?;
-        }
-    }
-    Ok(reports)
-}
-
-/// The id of the report of `metadata-report`, as dubbo-go has it.
-const DEFAULT_REPORT: &str = "default";
