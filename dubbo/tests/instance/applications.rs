@@ -418,47 +418,84 @@ async fn a_start_that_fails_leaves_no_name_in_a_mapping() {
 }
 
 #[tokio::test]
-async fn a_registry_that_is_not_checked_may_come_later() {
-    for (check, starts) in [("true", false), ("false", true)] {
+async fn a_registry_that_is_not_checked_may_come_later_and_may_not_refuse() {
+    let cut = || RegistryError::new("connect", "slow://there", "its wire is cut");
+    let stranger = || RegistryError::new("log in", "slow://there", "who is this").refused();
+    let silent = |trouble: RegistryError| Answer::Silence(Arc::new(trouble));
+    for (answer, check, failure) in [
+        (
+            silent(cut()),
+            true,
+            Some("no answer within 30 ms: its wire is cut"),
+        ),
+        (silent(cut()), false, None),
+        (
+            silent(stranger()),
+            true,
+            Some("no answer within 30 ms: who is this"),
+        ),
+        (
+            silent(stranger()),
+            false,
+            Some("no answer within 30 ms: who is this"),
+        ),
+        (Answer::Refusal, true, Some("greet.Greeter is no name")),
+        (Answer::Refusal, false, Some("greet.Greeter is no name")),
+    ] {
         let shared = Shared::new();
         let registry = format!(
             "registries: {{r: {{address: 'slow://there', timeout: 30ms, check: {check}, registry-type: interface}}}}"
         );
-        let store = shared.0.clone();
+        let stubborn = Stubborn(shared.0.clone(), answer.clone());
         let provider = shared
             .load(&format!("{TRIPLE}, {registry}"))
-            .extension::<dyn Registry>("slow", move |_| Ok(Arc::new(Silent(store.clone()))))
+            .extension::<dyn Registry>("slow", move |_| Ok(Arc::new(stubborn.clone())))
             .provide(named("found"))
             .build()
             .expect("valid");
         let started = provider.start().await;
-        assert_eq!(started.is_ok(), starts, "{started:?}");
-        if let Err(error) = started {
-            let text = error.to_string();
-            assert!(
-                text.contains("no answer within 30 ms: its wire is cut"),
-                "{text}"
-            );
+        let text = started.err().map(|error| error.to_string());
+        match (&text, failure) {
+            (None, None) => {}
+            (Some(text), Some(failure)) if text.contains(failure) => {}
+            _ => panic!("{answer:?}, check: {check}: {text:?} is not {failure:?}"),
         }
     }
 }
 
-/// A registry that does not answer, and knows why.
-struct Silent(MemoryRegistry);
+/// A registry that takes nothing.
+#[derive(Clone)]
+struct Stubborn(MemoryRegistry, Answer);
+
+/// What it says to who registers.
+#[derive(Debug, Clone)]
+enum Answer {
+    /// Nothing, but it knows why.
+    Silence(Arc<RegistryError>),
+    Refusal,
+}
 
 #[async_trait::async_trait]
-impl Registry for Silent {
+impl Registry for Stubborn {
     fn url(&self) -> &Url {
         self.0.url()
     }
 
     fn trouble(&self) -> Option<Arc<RegistryError>> {
-        let error = RegistryError::new("connect", "slow://there", "its wire is cut");
-        Some(Arc::new(error))
+        match &self.1 {
+            Answer::Silence(why) => Some(Arc::clone(why)),
+            Answer::Refusal => None,
+        }
     }
 
-    async fn register(&self, _: &Url) -> Result<(), RegistryError> {
-        std::future::pending().await
+    async fn register(&self, url: &Url) -> Result<(), RegistryError> {
+        match self.1 {
+            Answer::Silence(_) => std::future::pending().await,
+            Answer::Refusal => {
+                let reason = format!("{} is no name", url.service_key());
+                Err(RegistryError::new("register", "slow://there", reason).refused())
+            }
+        }
     }
 
     async fn unregister(&self, url: &Url) -> Result<(), RegistryError> {
