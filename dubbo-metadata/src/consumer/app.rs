@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     load::Wanted,
+    moves::Moves,
     shared::Shared,
     source::Source,
     store::{Followed, Metadata},
@@ -256,10 +257,12 @@ impl Follower {
             .collect();
         let mut counts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
         let stale_until = Instant::now() + self.shared.stale_grace;
+        let mut moves = Moves::default();
         for instance in self.instances.values_mut() {
             let metadata = instance.revision.as_ref().map(|revision| &known[revision]);
-            instance.look_at(metadata, stale_until);
+            instance.look_at(metadata, stale_until, &mut moves);
         }
+        moves.log(&self.name);
         for revision in self.instances.values().filter_map(|i| i.revision.as_ref()) {
             *counts.entry(revision).or_default() += 1;
         }
@@ -305,7 +308,12 @@ impl Known {
 
     /// Says what it serves, by what is known of its revision. `stale_until` is when something that becomes stale now has
     /// been so for long enough.
-    fn look_at(&mut self, metadata: Option<&Metadata>, stale_until: Instant) {
+    fn look_at(
+        &mut self,
+        metadata: Option<&Metadata>,
+        stale_until: Instant,
+        moves: &mut Moves,
+    ) {
         let serves = match metadata {
             None => {
                 self.last_good = None;
@@ -313,7 +321,9 @@ impl Known {
                 Serves::Nothing
             }
             Some(Metadata::Ready(info)) => {
-                self.last_good = Some(Arc::clone(info));
+                if let Some(older) = self.last_good.replace(Arc::clone(info)) {
+                    moves.note(&older, info);
+                }
                 self.stale_until = None;
                 Serves::Known(Arc::clone(info))
             }

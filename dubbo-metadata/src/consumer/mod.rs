@@ -10,6 +10,7 @@ mod explain;
 mod fetch;
 mod join;
 mod load;
+mod moves;
 mod offer;
 mod options;
 mod request;

@@ -64,8 +64,8 @@ impl Request {
     pub(super) fn matched(&self, info: &MetadataInfo) -> Matched {
         let (wanted, others): (Vec<_>, Vec<_>) = info
             .services
-            .values()
-            .filter(|service| service.name == self.service.interface())
+            .of_interface(self.service.interface())
+            .iter()
             .partition(|service| self.wants(service));
         Matched {
             offers: wanted

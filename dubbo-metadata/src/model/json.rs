@@ -10,7 +10,7 @@ use serde::{
     de::{self, Visitor},
 };
 
-use super::{MetadataInfo, ServiceInfo};
+use super::{MetadataInfo, ServiceInfo, Services};
 use crate::error::MetadataError;
 
 impl MetadataInfo {
@@ -56,9 +56,7 @@ fn bytes(info: &WriteInfo<'_>) -> Bytes {
 }
 
 /// The services under their own keys. Where two have the same one, that wins which was written under it.
-pub(super) fn keyed(
-    services: impl IntoIterator<Item = (String, ServiceInfo)>,
-) -> BTreeMap<String, Arc<ServiceInfo>> {
+pub(super) fn keyed(services: impl IntoIterator<Item = (String, ServiceInfo)>) -> Services {
     let mut keyed = BTreeMap::new();
     for (written, service) in services {
         if service.name.is_empty() {
@@ -73,7 +71,7 @@ pub(super) fn keyed(
             keyed.insert(key, Arc::new(service));
         }
     }
-    keyed
+    keyed.into_values().collect()
 }
 
 #[derive(Deserialize)]

@@ -1,13 +1,19 @@
 //! What an application serves: [`MetadataInfo`] and its [`ServiceInfo`]s (`docs/spec/metadata.md` §1).
 
+mod diff;
 mod export;
 mod hessian;
 mod json;
 mod params;
+mod services;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use dubbo_core::service::ServiceKey;
+
+pub use diff::{MetadataDiff, ServiceDiff};
 pub use params::ParamsFilter;
+pub use services::Services;
 
 use crate::revision::Algorithm;
 
@@ -24,7 +30,7 @@ pub struct MetadataInfo {
     /// When it was last written into a metadata report, in milliseconds since the epoch.
     pub last_updated_ms: Option<i64>,
     /// The services by their [match keys](ServiceInfo::match_key).
-    pub services: BTreeMap<String, Arc<ServiceInfo>>,
+    pub services: Services,
 }
 
 impl MetadataInfo {
@@ -35,16 +41,32 @@ impl MetadataInfo {
         algorithm: Algorithm,
     ) -> Self {
         let app = app.into();
-        let services: BTreeMap<_, _> = services
-            .into_iter()
-            .map(|service| (service.match_key(), service))
-            .collect();
+        let services: Services = services.into_iter().collect();
         Self {
             revision: algorithm.revision(&app, services.values()),
             app,
             services,
             ..Self::default()
         }
+    }
+
+    /// What it has changed of `older`.
+    pub fn describe(&self, older: &Self) -> MetadataDiff {
+        MetadataDiff::between(self, older)
+    }
+
+    /// Its services with this [key](ServiceInfo::service_key), one for each protocol.
+    pub fn services_of(&self, service_key: &str) -> &[Arc<ServiceInfo>] {
+        self.services.of_key(service_key)
+    }
+
+    /// Its services that a consumer of `pattern` [wants](ServiceKey::wants): the group and version of a pattern may be `*`
+    /// or lists, the interface `*`.
+    pub fn services_matching<'s>(
+        &'s self,
+        pattern: &'s ServiceKey,
+    ) -> impl Iterator<Item = &'s Arc<ServiceInfo>> {
+        self.services.matching(pattern)
     }
 }
 

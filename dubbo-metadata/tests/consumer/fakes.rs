@@ -163,7 +163,7 @@ pub(crate) fn info(app: &str, revision: &str, services: &[&str]) -> MetadataInfo
     let services = services.iter().map(|key| {
         let (key, protocol) = key.rsplit_once(':').expect("a protocol");
         let key: dubbo_core::service::ServiceKey = key.parse().expect("a service key");
-        let service = ServiceInfo {
+        Arc::new(ServiceInfo {
             name: key.interface().to_owned(),
             group: key.group().unwrap_or_default().to_owned(),
             version: key.version().unwrap_or_default().to_owned(),
@@ -171,8 +171,7 @@ pub(crate) fn info(app: &str, revision: &str, services: &[&str]) -> MetadataInfo
             path: key.interface().to_owned(),
             params: BTreeMap::from([("methods".to_owned(), "call".to_owned())]),
             ..ServiceInfo::default()
-        };
-        (service.match_key(), Arc::new(service))
+        })
     });
     MetadataInfo {
         app: app.to_owned(),

@@ -39,10 +39,7 @@ impl From<MetadataInfoV2> for MetadataInfo {
     fn from(message: MetadataInfoV2) -> Self {
         let named = message.services.into_values();
         let named = named.filter(|service| !service.name.is_empty());
-        let services = named.map(|service| {
-            let service = ServiceInfo::from(service);
-            (service.match_key(), Arc::new(service))
-        });
+        let services = named.map(|service| Arc::new(ServiceInfo::from(service)));
         Self {
             app: message.app,
             revision: message.version,

@@ -294,7 +294,7 @@ async fn metadata_larger_than_other_answers_may_be_is_read() {
         params: [("note".to_owned(), "n".repeat(9 << 20))].into(),
         ..ServiceInfo::default()
     };
-    info.services = [(service.match_key(), service.into())].into();
+    info.services = [service.into()].into_iter().collect();
     let servers = serve(Application::with(PROVIDER, [info.clone()])).await;
     for meta_v in ["1.0.0", "2.0.0"] {
         let instance = instance(servers.tri, "tri", meta_v);
