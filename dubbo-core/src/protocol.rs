@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use http::{StatusCode, Uri};
 use tokio::time::Instant;
 
 use crate::{invoker::Invoker, service::ServiceDescriptor, url::Url};
@@ -38,6 +40,23 @@ pub trait Protocol: Send + Sync + 'static {
         service: Arc<ServiceDescriptor>,
     ) -> Result<Arc<dyn Invoker>, ProtocolError>;
 
+    /// Serves `pages` beside the calls at the address of `server`, below its path: on the port that is open there already,
+    /// or a new one. Who asks for a page is no caller, so no filter sees it.
+    ///
+    /// # Errors
+    ///
+    /// As [`export`](Self::export), and [`ProtocolError::NoPages`] from a protocol that does not speak HTTP, which is what
+    /// a protocol answers that does not say otherwise.
+    async fn mount(
+        &self,
+        server: &Url,
+        _pages: Arc<dyn Pages>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        Err(ProtocolError::NoPages {
+            protocol: server.protocol().to_owned(),
+        })
+    }
+
     /// First step of a shutdown: tells connected consumers to choose others (Triple: health says `NOT_SERVING`), while
     /// calls are still served.
     async fn announce_shutdown(&self) {}
@@ -64,7 +83,7 @@ pub struct Drained {
     pub aborted: usize,
 }
 
-/// One service that is being served.
+/// One service that is being served, or pages.
 #[async_trait]
 pub trait Exporter: Send + Sync + 'static {
     /// The URL with the address that it is really served at.
@@ -72,6 +91,24 @@ pub trait Exporter: Send + Sync + 'static {
 
     /// Serves it no longer; other services at the port go on.
     async fn unexport(self: Box<Self>);
+}
+
+/// Documents for people and tools, which a server gives to whoever asks for them with HTTP's `GET`.
+pub trait Pages: Send + Sync + 'static {
+    /// The page at `uri`, whose path is the whole one, with that which they are mounted at. Called for every request, so
+    /// what takes long is made once and kept.
+    fn page(&self, uri: &Uri) -> Page;
+}
+
+/// One document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// What the document is, as `content-type` has it.
+    pub content_type: &'static str,
+    /// The document.
+    pub body: Bytes,
 }
 
 /// A service that cannot be exported or referred to.
@@ -93,6 +130,12 @@ pub enum ProtocolError {
         service: String,
         /// The address.
         address: String,
+    },
+    /// Pages for a protocol that cannot serve any.
+    #[error("the protocol `{protocol}` serves calls alone: it has no way to serve pages")]
+    NoPages {
+        /// The protocol.
+        protocol: String,
     },
     /// A URL that the protocol cannot work with.
     #[error("{url:?}: {reason}")]
