@@ -150,7 +150,10 @@ const SETS: &[Set] = &[
         folder: "dubbo-protocol/src/generated",
     },
     Set {
-        protos: &["org/apache/dubbo/metadata/metadata_service_v2.proto"],
+        protos: &[
+            "dubbo/rust/metadata/v1/admin.proto",
+            "org/apache/dubbo/metadata/metadata_service_v2.proto",
+        ],
         folder: "dubbo/src/generated",
     },
 ];
