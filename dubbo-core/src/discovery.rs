@@ -1,8 +1,14 @@
 //! Application-level discovery: the instances of an application, each with its metadata.
 
+mod plugins;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
+
+pub use plugins::{
+    Described, DescribedService, InstanceCustomizer, InstanceDraft, InstanceListFilter,
+};
 
 use crate::{registry::RegistryError, subscription::Subscription, url::Url};
 

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use crate::{
     cluster::{Cluster, LoadBalance, Router},
     config_center::ConfigCenter,
-    discovery::ServiceDiscovery,
+    discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
     filter::Filter,
     metadata::MetadataReport,
     protocol::Protocol,
@@ -351,6 +351,8 @@ points! {
     Cluster => "cluster",
     ConfigCenter => "config center",
     Filter => "filter",
+    InstanceCustomizer => "instance customizer",
+    InstanceListFilter => "instance list filter",
     LoadBalance => "load balance",
     MetadataReport => "metadata report",
     Protocol => "protocol",

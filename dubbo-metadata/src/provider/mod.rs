@@ -7,7 +7,7 @@ mod task;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use dubbo_core::{registry::RegistryError, url::Url};
+use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, oneshot, watch},
@@ -57,6 +57,7 @@ impl Provider {
             options,
             history: History::default(),
             state: Mutex::default(),
+            instances: watch::Sender::new(Arc::default()),
             changes: watch::Sender::new(()),
             urgent: Notify::new(),
         });
@@ -106,6 +107,13 @@ impl Provider {
     /// What this process answers for when it is asked for its metadata. Filled by [`register`](Self::register).
     pub fn history(&self) -> &History {
         &self.shared.history
+    }
+
+    /// The instances that the registry has been told of, by their ids, and has said to be visible; usually one. It changes
+    /// with each update in place, and is empty before [`register`](Self::register) and after
+    /// [`unregister`](Self::unregister).
+    pub fn instances(&self) -> watch::Receiver<Arc<[ServiceInstance]>> {
+        self.shared.instances.subscribe()
     }
 
     /// Publishes the metadata, registers the instance, waits until it is visible, and keeps both in step with what is
@@ -182,6 +190,8 @@ struct Shared {
     options: ProviderOptions,
     history: History,
     state: Mutex<State>,
+    /// What is visible in the registry.
+    instances: watch::Sender<Arc<[ServiceInstance]>>,
     /// Wakes the task, which waits for what follows.
     changes: watch::Sender<()>,
     /// Wakes the task, which waits no longer.

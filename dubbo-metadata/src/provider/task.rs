@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{
     instance::{
-        Draft, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, partition,
+        Draft, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, keys, partition,
     },
     jitter::EqualJitter,
-    model::MetadataInfo,
+    model::{MetadataDiff, MetadataInfo},
     published::Published,
 };
 
@@ -231,6 +231,10 @@ impl Task {
             is_visible: false,
         };
         self.told.insert(id.clone(), told);
+        let changes = before
+            .as_ref()
+            .and_then(|before| self.changes(before, instance))
+            .map(tracing::field::display);
         let discovery = &self.shared.options.discovery;
         let (done, result) = match before {
             Some(before) if before != *instance => {
@@ -243,16 +247,27 @@ impl Task {
                 if let Some(told) = self.told.get_mut(&id) {
                     told.is_visible = true;
                 }
+                self.show();
                 tracing::info!(
                     application = instance.application,
                     instance = id,
                     metadata = ?instance.metadata,
+                    changes,
                     "{done}"
                 );
                 Ok(())
             }
             Err(error) => Err(self.failure(error)),
         }
+    }
+
+    /// What the revision of `after` has changed of that of `before`, if it is another.
+    fn changes(&self, before: &ServiceInstance, after: &ServiceInstance) -> Option<MetadataDiff> {
+        let revision = |instance: &ServiceInstance| instance.metadata.get(keys::REVISION).cloned();
+        let (older, newer) = (revision(before)?, revision(after)?);
+        let history = &self.shared.history;
+        let (older, newer) = (history.get(&older)?, history.get(&newer)?);
+        (older.revision() != newer.revision()).then(|| newer.info.describe(&older.info))
     }
 
     /// Takes back all that is not among `instances`.
@@ -268,6 +283,7 @@ impl Task {
             result.map_err(|error| self.failure(error))?;
             let id = instance.id();
             self.told.remove(&id);
+            self.show();
             tracing::info!(
                 application = instance.application,
                 instance = id,
@@ -275,6 +291,13 @@ impl Task {
             );
         }
         Ok(())
+    }
+
+    /// Shows what is visible to those who look at this process.
+    fn show(&self) {
+        let visible = self.told.values().filter(|told| told.is_visible);
+        let visible = visible.map(|told| told.instance.clone()).collect();
+        self.shared.instances.send_replace(visible);
     }
 
     fn failure(&mut self, error: RegistryError) -> Failure {
