@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Shape};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, Fields, FromHessian, Shape};
 
 /// A class with fields: what a subclass can take them from.
 #[diagnostic::on_unimplemented(
@@ -12,6 +12,9 @@ use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, Shape};
 pub trait Object {
     /// Its name and its fields, the inherited ones first.
     const SHAPE: &'static Shape;
+
+    /// Adds the same fields with what their types are.
+    fn describe_fields(fields: &mut Fields<'_>);
 }
 
 /// A class that writes its fields as part of an object.

@@ -32,6 +32,7 @@
 //! * [`Encoder`] and [`Decoder`] write and read the forms of the wire (`docs/spec/hessian2.md`).
 //! * [`Value`] holds anything, shared and cyclic values too, and is written again as Java wrote it.
 //! * [`Shared`] is a handle to one object of a graph.
+//! * [`Types`] describes Java types to whoever has no classes.
 //! * [`java`] has Java's own classes: dates, big numbers, exceptions, and the forms of generic calls.
 //! * [`Limits`], [`DecodeOptions`] and [`ClassPolicy`] say what a peer may send.
 //!
@@ -45,6 +46,7 @@ extern crate self as dubbo_hessian2;
 
 mod class;
 mod decode;
+mod describe;
 #[doc(hidden)]
 pub mod derive_support;
 mod encode;
@@ -61,6 +63,7 @@ mod value;
 
 pub use class::{Class, Shape};
 pub use decode::{Decoder, Kind};
+pub use describe::{Fields, TypeShape, Types};
 #[cfg(feature = "derive")]
 pub use dubbo_macros::StandaloneHessian as Hessian;
 pub use encode::{ArrayLists, EncodeOptions, Encoder};

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock, Weak},
 };
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian, Types};
 
 /// A handle to a value that several places share, as Java's references do.
 ///
@@ -157,6 +157,10 @@ impl<T: JavaType + Any> JavaType for Shared<T> {
 
     fn array_type() -> Cow<'static, str> {
         T::array_type()
+    }
+
+    fn describe(types: &mut Types) -> Cow<'static, str> {
+        T::describe(types)
     }
 }
 

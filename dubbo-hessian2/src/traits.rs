@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, Types};
 
 /// The bytes of `value`: one Hessian value.
 pub fn to_vec<T: ToHessian + ?Sized>(value: &T) -> Result<Vec<u8>, EncodeError> {
@@ -104,6 +104,27 @@ pub trait JavaType {
     /// Hessian's list type of an array of these: `[int`, `[string`, `[object`, `[[int`, `[com.x.User`.
     fn array_type() -> Cow<'static, str> {
         format!("[{}", Self::java_name()).into()
+    }
+
+    /// Describes the type in `types`, with those that it consists of; gives what Java's source calls it:
+    /// `java.util.List<com.x.User>`, `byte[]`. Its name alone, unless told otherwise.
+    fn describe(types: &mut Types) -> Cow<'static, str> {
+        types.named(Self::java_name())
+    }
+
+    /// The same for `Option<Self>`, and for the elements of collections.
+    fn describe_boxed(types: &mut Types) -> Cow<'static, str> {
+        if Self::boxed_name() == Self::java_name() {
+            Self::describe(types)
+        } else {
+            types.named(Self::boxed_name())
+        }
+    }
+
+    /// The same for `Vec<Self>`.
+    fn describe_list(types: &mut Types) -> Cow<'static, str> {
+        let item = Self::describe_boxed(types);
+        types.collection("java.util.List", vec![item])
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian, Types};
 
 macro_rules! list {
     ($name:ident, $class:literal, $inner:ident $(where $bound:ident)?) => {
@@ -53,9 +53,14 @@ macro_rules! list {
             }
         }
 
-        impl<T> JavaType for $name<T> {
+        impl<T: JavaType> JavaType for $name<T> {
             fn java_name() -> Cow<'static, str> {
                 $class.into()
+            }
+
+            fn describe(types: &mut Types) -> Cow<'static, str> {
+                let item = T::describe_boxed(types);
+                types.collection($class, vec![item])
             }
         }
     };
@@ -113,9 +118,14 @@ macro_rules! map {
             }
         }
 
-        impl<K, V> JavaType for $name<K, V> {
+        impl<K: JavaType, V: JavaType> JavaType for $name<K, V> {
             fn java_name() -> Cow<'static, str> {
                 $class.into()
+            }
+
+            fn describe(types: &mut Types) -> Cow<'static, str> {
+                let items = vec![K::describe_boxed(types), V::describe_boxed(types)];
+                types.collection($class, items)
             }
         }
     };

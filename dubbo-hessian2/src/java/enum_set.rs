@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{ClassName, object::present};
 use crate::{
-    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, Shape, ToHessian,
+    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, Shape, ToHessian, Types,
 };
 
 /// A set of constants of one enum, in the order of `T`, which should be the one of declaration, as in Java.
@@ -61,6 +61,11 @@ impl<T: FromHessian + Ord> FromHessian for EnumSet<T> {
 impl<T: JavaType> JavaType for EnumSet<T> {
     fn java_name() -> std::borrow::Cow<'static, str> {
         "java.util.EnumSet".into()
+    }
+
+    fn describe(types: &mut Types) -> std::borrow::Cow<'static, str> {
+        let item = T::describe_boxed(types);
+        types.collection("java.util.EnumSet", vec![item])
     }
 }
 

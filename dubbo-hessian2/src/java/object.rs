@@ -8,13 +8,14 @@ use crate::{DecodeError, Decoder, FromHessian, Value};
 ///
 /// `java` is the name in signatures, `class` the one on the wire; fields are in Java's order. `parts` takes the value
 /// apart into a tuple of these fields, `build` puts it together or says what is wrong (any `Display` error). Whatever
-/// is no object is left to `other`.
+/// is no object is left to `other`. `described` are the properties of the class, where Java tells them.
 macro_rules! java_object {
     (
         $type:ty, java $java:literal, class $class:literal { $($field:ident: $kind:ty = $wire:literal),+ $(,)? }
         parts $parts:expr,
         build $build:expr,
-        other $other:expr $(,)?
+        other $other:expr
+        $(, described { $($property:literal: $described:ty),+ $(,)? })? $(,)?
     ) => {
         const _: () = {
             static SHAPE: $crate::Shape = $crate::Shape {
@@ -58,18 +59,24 @@ macro_rules! java_object {
                 }
             }
 
-            $crate::java::object::java_name!($type, $java);
+            $crate::java::object::java_name!($type, $java $(, { $($property: $described),+ })?);
         };
     };
 }
 
-/// Implements `JavaType` by a name alone.
+/// Implements `JavaType` by a name, and by those properties which Java describes the class with.
 macro_rules! java_name {
-    ($type:ty, $java:literal) => {
+    ($type:ty, $java:literal $(, { $($property:literal: $described:ty),+ })?) => {
         impl $crate::JavaType for $type {
             fn java_name() -> std::borrow::Cow<'static, str> {
                 $java.into()
             }
+
+            $(fn describe(types: &mut $crate::Types) -> std::borrow::Cow<'static, str> {
+                types.class($java, |fields| {
+                    $(fields.add::<$described>($property);)+
+                })
+            })?
         }
     };
 }

@@ -71,6 +71,7 @@ java_object! {
     parts |uuid| (uuid.to_string(),),
     build |value: String| value.parse::<Self>(),
     other from_text,
+    described { "mostSigBits": i64, "leastSigBits": i64 },
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian, Types};
 
 impl<T: ToHessian> ToHessian for [T] {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
@@ -86,6 +86,10 @@ macro_rules! list_names {
             fn array_type() -> Cow<'static, str> {
                 array_of(&T::list_name())
             }
+
+            fn describe(types: &mut Types) -> Cow<'static, str> {
+                T::describe_list(types)
+            }
         })*
     };
 }
@@ -103,6 +107,11 @@ impl<T: JavaType> JavaType for Box<[T]> {
 
     fn array_type() -> Cow<'static, str> {
         format!("[{}", T::array_type()).into()
+    }
+
+    fn describe(types: &mut Types) -> Cow<'static, str> {
+        let element = T::describe(types);
+        types.array(element)
     }
 }
 
@@ -134,6 +143,11 @@ macro_rules! sets {
             {
                 fn java_name() -> Cow<'static, str> {
                     "java.util.Set".into()
+                }
+
+                fn describe(types: &mut Types) -> Cow<'static, str> {
+                    let item = T::describe_boxed(types);
+                    types.collection("java.util.Set", vec![item])
                 }
             }
         )*

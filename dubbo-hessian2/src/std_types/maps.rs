@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, Hash},
 };
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian, Types};
 
 impl<K: ToHessian, V: ToHessian, S> ToHessian for HashMap<K, V, S> {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
@@ -75,14 +75,26 @@ impl<K: FromHessian + Ord, V: FromHessian> FromHessian for BTreeMap<K, V> {
     }
 }
 
-impl<K, V, S> JavaType for HashMap<K, V, S> {
-    fn java_name() -> Cow<'static, str> {
-        "java.util.Map".into()
-    }
+macro_rules! names {
+    ($([$($generics:tt)*] $type:ty;)*) => {
+        $(impl<$($generics)*> JavaType for $type
+        where
+            K: JavaType,
+            V: JavaType,
+        {
+            fn java_name() -> Cow<'static, str> {
+                "java.util.Map".into()
+            }
+
+            fn describe(types: &mut Types) -> Cow<'static, str> {
+                let items = vec![K::describe_boxed(types), V::describe_boxed(types)];
+                types.collection("java.util.Map", items)
+            }
+        })*
+    };
 }
 
-impl<K, V> JavaType for BTreeMap<K, V> {
-    fn java_name() -> Cow<'static, str> {
-        "java.util.Map".into()
-    }
+names! {
+    [K, V, S] HashMap<K, V, S>;
+    [K, V] BTreeMap<K, V>;
 }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, str::FromStr};
 
 use crate::{
-    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, ToHessian,
+    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, ToHessian, Types,
     java::InvalidValue,
 };
 
@@ -221,6 +221,10 @@ impl JavaType for u8 {
 
     fn list_name() -> Cow<'static, str> {
         "[B".into()
+    }
+
+    fn describe_list(types: &mut Types) -> Cow<'static, str> {
+        types.named(Self::list_name())
     }
 }
 

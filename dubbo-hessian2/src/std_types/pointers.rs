@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian};
+use crate::{DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian, Types};
 
 impl<T: ToHessian + ?Sized> ToHessian for &T {
     fn encode(&self, encoder: &mut Encoder) -> Result<(), EncodeError> {
@@ -21,6 +21,10 @@ impl<T: JavaType + ?Sized> JavaType for &T {
 
     fn array_type() -> Cow<'static, str> {
         T::array_type()
+    }
+
+    fn describe(types: &mut Types) -> Cow<'static, str> {
+        T::describe(types)
     }
 }
 
@@ -65,6 +69,10 @@ macro_rules! owners {
 
                 fn array_type() -> Cow<'static, str> {
                     T::array_type()
+                }
+
+                fn describe(types: &mut Types) -> Cow<'static, str> {
+                    T::describe(types)
                 }
             }
         )*
@@ -115,6 +123,10 @@ impl<T: JavaType> JavaType for Option<T> {
         } else {
             format!("[{}", T::boxed_name()).into()
         }
+    }
+
+    fn describe(types: &mut Types) -> Cow<'static, str> {
+        T::describe_boxed(types)
     }
 }
 

@@ -20,7 +20,20 @@ pub(super) fn class(class: &Class) -> TokenStream {
         Body::Enum(body) => enumeration(class, body, &support),
         Body::Struct(body) => structure(class, body, &support),
     };
-    let (impl_generics, ty_generics, where_clause) = class.generics.split_for_impl();
+    let generics = match &class.body {
+        Body::Enum(_) => class.generics.clone(),
+        Body::Struct(body) => generics(class, body, None, &parse_quote!(#support::Object)),
+    };
+    let described = match &class.body {
+        Body::Enum(body) => {
+            let names = body.constants.iter().map(|(_, name)| name);
+            code!(types.enumeration(#name, &[#(#names),*]))
+        }
+        Body::Struct(_) => {
+            code!(types.class(#name, <Self as #support::Object>::describe_fields))
+        }
+    };
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     code! {
         const _: () = {
             #traits
@@ -29,6 +42,12 @@ pub(super) fn class(class: &Class) -> TokenStream {
             impl #impl_generics #hessian::JavaType for #ident #ty_generics #where_clause {
                 fn java_name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
                     ::std::borrow::Cow::Borrowed(#name)
+                }
+
+                fn describe(
+                    types: &mut #hessian::Types,
+                ) -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+                    #described
                 }
             }
         };
@@ -51,6 +70,7 @@ fn structure(class: &Class, body: &Struct, support: &Path) -> TokenStream {
     let (write_impl, _, write_where) = writable.split_for_impl();
     let (read_impl, _, read_where) = readable.split_for_impl();
     let shape = shape(class, body, support);
+    let described = describe(class, body, support);
     let write = write(class, body, support);
     let read = read(class, body, support);
     let decode = decode(class, body, support);
@@ -58,6 +78,10 @@ fn structure(class: &Class, body: &Struct, support: &Path) -> TokenStream {
         #[automatically_derived]
         impl #known_impl #support::Object for #ident #ty_generics #known_where {
             const SHAPE: &'static #hessian::Shape = #shape;
+
+            fn describe_fields(fields: &mut #hessian::Fields<'_>) {
+                #described
+            }
         }
 
         #[automatically_derived]
@@ -124,6 +148,27 @@ fn shape(class: &Class, body: &Struct, support: &Path) -> TokenStream {
     } else {
         code!({ static SHAPE: #hessian::Shape = #shape; &SHAPE })
     }
+}
+
+/// The fields with their types. One that has a parameter of the class in its type is an `Object`, as in Java, which
+/// erases it.
+fn describe(class: &Class, body: &Struct, support: &Path) -> TokenStream {
+    let hessian = &class.hessian;
+    let inherited = body.inherited.iter().map(
+        |(_, ty)| quote_spanned!(at(ty)=> <#ty as #support::Object>::describe_fields(fields);),
+    );
+    let is_erased = |ty: &Type| {
+        let mut parameters = class.generics.type_params();
+        parameters.any(|parameter| mentions(ty.to_token_stream(), &parameter.ident))
+    };
+    let own = body.fields.iter().map(|Field { ty, name, .. }| {
+        if is_erased(ty) {
+            code!(fields.add::<#hessian::Value>(#name);)
+        } else {
+            quote_spanned!(at(ty)=> fields.add::<#ty>(#name);)
+        }
+    });
+    inherited.chain(own).collect()
 }
 
 fn write(class: &Class, body: &Struct, support: &Path) -> TokenStream {

@@ -139,6 +139,7 @@ java_object! {
     parts |instant| (instant.nanos, instant.seconds),
     build |nanos, seconds| Self::new(seconds, nanos),
     other from_text,
+    described { "seconds": i64, "nanos": i32 },
 }
 
 const CLASS: &str = "java.time.Instant";

@@ -112,6 +112,7 @@ java_object! {
     parts |date| (date.day, date.month, date.year),
     build |day, month, year| Self::new(year, month, day),
     other from_text,
+    described { "year": i32, "month": i16, "day": i16 },
 }
 
 /// Year, month and day of the month; `None` only near the ends of `i64`.

@@ -73,6 +73,7 @@ java_object! {
     parts |at| (at.time, at.date),
     build |time, date| Ok::<_, InvalidValue>(Self { date, time }),
     other from_text,
+    described { "date": LocalDate, "time": LocalTime },
 }
 
 const SECONDS_OF_DAY: i64 = 86_400;

@@ -121,6 +121,7 @@ java_object! {
     parts |time| (time.nano, time.second, time.minute, time.hour),
     build |nano, second, minute, hour| Self::new(hour, minute, second, nano),
     other from_text,
+    described { "hour": i8, "minute": i8, "second": i8, "nano": i32 },
 }
 
 /// Nothing, or three, six or nine digits after a point.

@@ -100,6 +100,7 @@ java_object! {
     parts |offset| (offset.seconds,),
     build Self::from_seconds,
     other from_text,
+    described { "totalSeconds": i32 },
 }
 
 /// The name of a zone, such as `Asia/Shanghai`, `UTC+8` or `Z`.

@@ -83,6 +83,7 @@ java_object! {
     parts |at| (at.offset, at.date_time, at.zone.to_string()),
     build |offset, date_time, zone: String| zone.parse().map(|zone| Self::new(date_time, offset, zone)),
     other from_text,
+    described { "dateTime": LocalDateTime, "offset": ZoneOffset, "zone": ZoneId },
 }
 
 #[cfg(test)]
