@@ -39,6 +39,7 @@ pub mod status;
 pub mod stream;
 pub mod streaming;
 pub mod subscription;
+pub mod text_map;
 pub mod tls;
 pub mod units;
 pub mod url;

@@ -8,34 +8,34 @@ pub mod keys;
 mod parse;
 mod value;
 
-use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 pub use parse::UrlParseError;
 pub use value::{Key, UrlValue};
 
-use crate::service::ServiceKey;
+use crate::{service::ServiceKey, text_map::TextMap};
 
-/// An immutable URL. Cloning it copies a pointer; changing it makes a new one.
+/// An immutable URL. Cloning it copies a pointer; changing it makes a new one, which has what stays in common with it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Url(Arc<Parts>);
 
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Parts {
-    protocol: String,
-    username: String,
-    password: String,
-    host: String,
+    protocol: Arc<str>,
+    /// User name and password. Few have one.
+    user: Option<Box<(String, String)>>,
+    host: Arc<str>,
     port: Option<u16>,
-    path: String,
-    params: BTreeMap<String, String>,
+    path: Arc<str>,
+    params: TextMap,
 }
 
 impl Url {
     /// A URL of `protocol` at `host`, without port, path and parameters. IPv6 hosts are given without brackets.
     pub fn new(protocol: impl Into<String>, host: impl Into<String>) -> Self {
         Self(Arc::new(Parts {
-            protocol: protocol.into(),
-            host: host.into(),
+            protocol: protocol.into().into(),
+            host: host.into().into(),
             ..Parts::default()
         }))
     }
@@ -57,12 +57,12 @@ impl Url {
 
     /// The user name; empty when there is none.
     pub fn username(&self) -> &str {
-        &self.0.username
+        self.0.user.as_ref().map_or("", |user| &user.0)
     }
 
     /// The password; empty when there is none.
     pub fn password(&self) -> &str {
-        &self.0.password
+        self.0.user.as_ref().map_or("", |user| &user.1)
     }
 
     /// The host, without brackets.
@@ -91,12 +91,12 @@ impl Url {
 
     /// One parameter. An empty value is a value.
     pub fn param(&self, key: &str) -> Option<&str> {
-        self.0.params.get(key).map(String::as_str)
+        self.0.params.get(key)
     }
 
     /// All parameters, by key.
     pub fn params(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.params.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+        self.0.params.iter()
     }
 
     /// A parameter as a typed value; its default when it is absent or empty.
@@ -135,12 +135,12 @@ impl Url {
 
     /// The same URL with another protocol.
     pub fn with_protocol(&self, protocol: impl Into<String>) -> Self {
-        self.changed(|parts| parts.protocol = protocol.into())
+        self.changed(|parts| parts.protocol = protocol.into().into())
     }
 
     /// The same URL at another host.
     pub fn with_host(&self, host: impl Into<String>) -> Self {
-        self.changed(|parts| parts.host = host.into())
+        self.changed(|parts| parts.host = host.into().into())
     }
 
     /// The same URL at another port.
@@ -151,7 +151,7 @@ impl Url {
     /// The same URL with another path.
     pub fn with_path(&self, path: impl Into<String>) -> Self {
         let path = path.into();
-        self.changed(|parts| path.trim_start_matches('/').clone_into(&mut parts.path))
+        self.changed(|parts| parts.path = path.trim_start_matches('/').into())
     }
 
     /// The same URL for this user.
@@ -161,16 +161,16 @@ impl Url {
         password: impl Into<String>,
     ) -> Self {
         self.changed(|parts| {
-            parts.username = username.into();
-            parts.password = password.into();
+            let user = (username.into(), password.into());
+            let is_none = user.0.is_empty() && user.1.is_empty();
+            parts.user = (!is_none).then(|| Box::new(user));
         })
     }
 
     /// The same URL with one parameter set.
     pub fn with_param(&self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.changed(|parts| {
-            parts.params.insert(key.into(), value.into());
-        })
+        let (key, value): (String, String) = (key.into(), value.into());
+        self.changed(|parts| parts.params.insert(key, value))
     }
 
     /// The same URL with several parameters set.
@@ -210,14 +210,14 @@ impl Url {
 impl fmt::Display for Url {
     /// The plain text. Parameter values keep their characters, but for those that would end them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, &self.0.password)
+        self.write(f, self.password())
     }
 }
 
 impl fmt::Debug for Url {
     /// As `Display`, with the password hidden.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hidden = if self.0.password.is_empty() {
+        let hidden = if self.password().is_empty() {
             ""
         } else {
             "***"
@@ -240,8 +240,8 @@ impl Url {
         if !parts.protocol.is_empty() {
             write!(f, "{}://", parts.protocol)?;
         }
-        if !parts.username.is_empty() || !password.is_empty() {
-            f.write_str(&parse::escape_name(&parts.username))?;
+        if !self.username().is_empty() || !password.is_empty() {
+            f.write_str(&parse::escape_name(self.username()))?;
             if !password.is_empty() {
                 write!(f, ":{}", parse::escape_name(password))?;
             }

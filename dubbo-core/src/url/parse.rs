@@ -1,12 +1,13 @@
 //! Text to URL and back.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use percent_encoding::{
     AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
 };
 
 use super::Parts;
+use crate::text_map::TextMap;
 
 /// Why a text is not a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,20 +81,21 @@ fn read(text: &str) -> Result<Parts, String> {
     let (host, port) = read_address(addresses.next().ok_or("it has no host")?)?;
     let backups = addresses.collect::<Vec<_>>().join(",");
     if !backups.is_empty() {
-        params.insert("backup".to_owned(), backups);
+        params.insert("backup", backups);
     }
+    let user = (decode(username)?, decode(password)?);
+    let is_none = user.0.is_empty() && user.1.is_empty();
     Ok(Parts {
-        protocol: protocol.to_owned(),
-        username: decode(username)?,
-        password: decode(password)?,
-        host: host.to_owned(),
+        protocol: protocol.into(),
+        user: (!is_none).then(|| Box::new(user)),
+        host: host.into(),
         port,
-        path: path.to_owned(),
+        path: path.into(),
         params,
     })
 }
 
-fn read_params(query: &str) -> Result<BTreeMap<String, String>, String> {
+fn read_params(query: &str) -> Result<TextMap, String> {
     query
         .split('&')
         .filter(|pair| !pair.is_empty())
