@@ -133,7 +133,7 @@ impl View {
         why
     }
 
-    /// Adds where the list became empty, or what to look at where the registry does not tell.
+    /// Adds where each road to providers became empty, or what to look at where the registry does not tell.
     fn and_steps(&self, mut why: String) -> String {
         if self.steps.is_empty() {
             if self.last.is_none() {
@@ -143,11 +143,14 @@ impl View {
             }
             return why;
         }
+        let mut was_empty = false;
         for step in self.steps.iter() {
-            why = format!("{why}; {step}");
-            if step.is_empty() {
-                break;
+            // What comes after nothing is nothing. Another road to providers begins with something again.
+            let is_empty = step.is_empty();
+            if !(was_empty && is_empty) {
+                why = format!("{why}; {step}");
             }
+            was_empty = is_empty;
         }
         why
     }
@@ -278,6 +281,22 @@ mod tests {
                 },
                 "registry R lists none, and has listed none for 12.3s; mapping: a.B is provided by app -> 1; instances: \
                  app has none -> 0",
+            ),
+            (
+                View {
+                    steps: [
+                        Step::leaving("mapping", "a.B is provided by app", 1),
+                        Step::leaving("instances", "app has none", 0),
+                        Step::leaving("matching", "none", 0),
+                        Step::leaving("listed", "1 of a.B", 1),
+                        Step::leaving("matching", "the group is g", 0),
+                        Step::leaving("enabled", "none", 0),
+                    ]
+                    .into(),
+                    ..empty.clone()
+                },
+                "registry R lists none, and has listed none for 12.3s; mapping: a.B is provided by app -> 1; instances: \
+                 app has none -> 0; listed: 1 of a.B -> 1; matching: the group is g -> 0",
             ),
             (
                 View {
