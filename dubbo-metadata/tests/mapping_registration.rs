@@ -17,7 +17,7 @@ use dubbo_core::{
     subscription::Subscription,
     url::Url,
 };
-use dubbo_metadata::mapping::{MappingState, Registrar, RegistrarOptions};
+use dubbo_metadata::mapping::{Registrar, RegistrarOptions};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -68,15 +68,14 @@ async fn metadata_a22_a_report_that_always_fails_is_tried_for_ever_and_harms_no_
     assert_eq!(good.names("x.Y"), ["demo"]);
     let status = registrar.status();
     assert_eq!(status.len(), 2);
-    let MappingState::Pending(Some(reason)) = &status[0].state else {
-        panic!("{status:?}");
-    };
+    let reason = status[0].error.as_ref().expect("why not");
     assert_eq!(
         (status[0].report.as_str(), status[0].interface.as_str()),
         ("bad", "x.Y")
     );
     assert!(reason.to_string().contains("out of order"), "{reason}");
-    assert!(matches!(status[1].state, MappingState::Registered));
+    assert!(!status[0].written);
+    assert!(status[1].written && status[1].error.is_none(), "{status:?}");
 
     sleep(Duration::from_hours(1)).await;
     let tries = bad.reads.load(Ordering::Relaxed);
@@ -100,9 +99,9 @@ async fn tries_after_a_conflict_are_at_least_as_far_apart_as_reads_lag() {
         let wait = pair[1] - pair[0];
         assert!(wait >= Duration::from_millis(100), "{index}: {wait:?}");
     }
-    let MappingState::Pending(Some(reason)) = &registrar.status()[0].state else {
-        panic!("registered");
-    };
+    let status = &registrar.status()[0];
+    let reason = status.error.as_ref().expect("why not");
+    assert!(!status.written);
     assert!(reason.to_string().contains("11 times in a row"), "{reason}");
     store.conflicting.store(false, Ordering::Relaxed);
     sleep(Duration::from_secs(10)).await;
@@ -314,9 +313,7 @@ fn options(name: &str, stores: &[&Arc<Store>], seed: u64) -> RegistrarOptions {
 
 fn is_registered(registrar: &Registrar) -> bool {
     let status = registrar.status();
-    status
-        .iter()
-        .all(|one| matches!(one.state, MappingState::Registered))
+    status.iter().all(|one| one.written && one.error.is_none())
 }
 
 /// A store of mappings with compare-and-set, whose reads may show what was some time ago.

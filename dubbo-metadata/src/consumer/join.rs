@@ -39,7 +39,8 @@ pub(super) struct Join {
     shared: Arc<Shared>,
     request: Request,
     resolutions: watch::Receiver<Arc<Resolution>>,
-    _resolver: Option<Arc<Resolver>>,
+    resolver: Option<Arc<Resolver>>,
+    started: Instant,
     /// By name.
     apps: BTreeMap<Arc<str>, Attached>,
     publish: watch::Sender<Update<RegistrySnapshot>>,
@@ -72,7 +73,8 @@ impl Join {
             shared: Arc::clone(shared),
             request,
             resolutions,
-            _resolver: resolver,
+            resolver,
+            started: Instant::now(),
             apps: BTreeMap::new(),
             publish,
             epoch: 0,
@@ -151,7 +153,9 @@ impl Join {
             if let Some(app) = self.apps.get_mut(name.as_str()) {
                 app.unmapped_since = None;
             } else {
-                let app = Attached::new(self.shared.app(name));
+                // Changes that came before it are none for this subscription.
+                let heard = resolution.changed.filter(|changed| *changed > self.started);
+                let app = Attached::new(self.shared.app(name), heard);
                 self.apps.insert(name.as_str().into(), app);
             }
         }
@@ -237,6 +241,17 @@ impl Join {
             _ => Ok(list),
         };
         self.tell(state, steps);
+        self.note_seen();
+    }
+
+    /// Notes which changes of the mapping are in the list that was told.
+    fn note_seen(&mut self) {
+        let admitted = self.apps.values_mut().filter(|app| app.admitted);
+        for heard in admitted.filter_map(|app| app.heard.take()) {
+            if let Some(resolver) = &self.resolver {
+                resolver.is_seen(heard);
+            }
+        }
     }
 
     /// Publishes, unless it was just told.
@@ -275,6 +290,8 @@ struct Attached {
     _watch: Arc<AppWatch>,
     states: watch::Receiver<Arc<AppState>>,
     since: Instant,
+    /// When the change of the mapping was heard that named it, until it is in a list.
+    heard: Option<Instant>,
     /// Whether its providers count.
     admitted: bool,
     /// Since when the mapping does not name it.
@@ -296,8 +313,9 @@ struct Made {
 }
 
 impl Attached {
-    fn new(watch: Arc<AppWatch>) -> Self {
+    fn new(watch: Arc<AppWatch>, heard: Option<Instant>) -> Self {
         Self {
+            heard,
             states: watch.states(),
             _watch: watch,
             since: Instant::now(),

@@ -35,6 +35,7 @@ pub use self::{
 };
 use self::{join::Join, request::Request};
 pub(crate) use self::{shared::Shared, source::Source, tasks::Running};
+use crate::mapping::MappingView;
 
 /// Application-level discovery at one registry.
 ///
@@ -106,6 +107,12 @@ impl Consumer {
             failed_fetches,
             portless: self.shared.portless.load(Ordering::Relaxed),
         }
+    }
+
+    /// Who provides the interfaces that are followed by way of a mapping, by interface. Those for which the reference names
+    /// the applications itself (`provided-by`) have none.
+    pub fn mappings(&self) -> Vec<MappingView> {
+        self.shared.mappings()
     }
 
     /// Ends all subscriptions, and waits until nothing is going on any more.

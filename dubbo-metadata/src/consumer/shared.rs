@@ -18,7 +18,10 @@ use super::{
     tasks::Tasks,
     view::{AppState, Serves},
 };
-use crate::{mapping::resolver::Resolver, reports::Reports};
+use crate::{
+    mapping::{MappingView, resolver::Resolver},
+    reports::Reports,
+};
 
 /// One registry's consumer, as its parts see it. What they watch together is found here, and is let go by the last one.
 pub(crate) struct Shared {
@@ -111,6 +114,20 @@ impl Shared {
     /// Called by the last one that followed it.
     pub(crate) fn forget_resolver(&self, interface: &str) {
         forget(&self.resolvers, interface);
+    }
+
+    /// What is known of the mappings that are followed now, by interface.
+    pub(super) fn mappings(&self) -> Vec<MappingView> {
+        // They are let go after the lock: the last one to go takes it.
+        let resolvers: Vec<_> = self
+            .resolvers
+            .lock()
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect();
+        let mut views: Vec<_> = resolvers.iter().map(|resolver| resolver.view()).collect();
+        views.sort_by(|one, other| one.interface.cmp(&other.interface));
+        views
     }
 
     /// The mapping of `interface` as it was known last.

@@ -2,5 +2,7 @@
 
 mod registrar;
 pub(crate) mod resolver;
+mod view;
 
-pub use registrar::{MappingState, MappingStatus, Registrar, RegistrarOptions};
+pub use registrar::{Registrar, RegistrarOptions, RegistrationStatus};
+pub use view::MappingView;

@@ -121,15 +121,16 @@ impl Registrar {
         }
     }
 
-    /// How far each mapping is, by interface and report.
-    pub fn status(&self) -> Vec<MappingStatus> {
+    /// How far each mapping is (`mapping_registered{interface,report}`), by interface and report.
+    pub fn status(&self) -> Vec<RegistrationStatus> {
         self.states
             .borrow()
             .iter()
-            .map(|((interface, report), state)| MappingStatus {
+            .map(|((interface, report), state)| RegistrationStatus {
                 interface: interface.clone(),
                 report: report.clone(),
-                state: state.clone(),
+                written: state.written,
+                error: state.error.clone(),
             })
             .collect()
     }
@@ -163,7 +164,7 @@ impl Registrar {
         let is_new = self.states.send_if_modified(|states| {
             let is_new = !states.contains_key(&key);
             if is_new {
-                states.insert(key.clone(), MappingState::Pending(None));
+                states.insert(key.clone(), State::default());
             }
             is_new
         });
@@ -199,12 +200,8 @@ impl Registrar {
         let pending = |states: &States| {
             states
                 .iter()
-                .find_map(|((name, report), state)| match state {
-                    MappingState::Pending(reason) if name == interface => {
-                        Some((report.clone(), reason.clone()))
-                    }
-                    _ => None,
-                })
+                .find(|((name, _), state)| name == interface && !state.written)
+                .map(|((_, report), state)| (report.clone(), state.error.clone()))
         };
         let done = states.wait_for(|states| pending(states).is_none());
         let is_done = timeout(REQUIRED_WITHIN, done).await.is_ok();
@@ -233,26 +230,25 @@ impl fmt::Debug for Registrar {
 /// How far one mapping is in one report.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct MappingStatus {
+pub struct RegistrationStatus {
     /// The interface.
     pub interface: String,
     /// The id of the report.
     pub report: String,
-    /// How far it is.
-    pub state: MappingState,
-}
-
-/// How far a mapping is.
-#[derive(Debug, Clone)]
-pub enum MappingState {
-    /// It is being tried; why it failed last, if it did.
-    Pending(Option<Arc<RegistryError>>),
-    /// The application is in it.
-    Registered,
+    /// Whether the application was in it when it was looked at last with success.
+    pub written: bool,
+    /// Why the last look or write failed, if it did. It is tried again, for ever.
+    pub error: Option<Arc<RegistryError>>,
 }
 
 /// By interface and report.
-type States = BTreeMap<(String, String), MappingState>;
+type States = BTreeMap<(String, String), State>;
+
+#[derive(Debug, Clone, Default)]
+struct State {
+    written: bool,
+    error: Option<Arc<RegistryError>>,
+}
 
 #[derive(Debug)]
 struct Tasks {
@@ -284,17 +280,20 @@ impl Writer {
                     if std::mem::take(&mut is_failing) {
                         self.recovery.notify_waiters();
                     }
-                    self.set(MappingState::Registered);
+                    self.set(|state| {
+                        *state = State {
+                            written: true,
+                            error: None,
+                        };
+                    });
                     self.rest(was_there).await;
                 }
                 Err(error) => {
                     is_failing = true;
                     let (interface, report) = &self.key;
                     tracing::warn!(interface, report, %error, "the mapping is not registered; trying again");
-                    // What is registered stays so for others as long as nothing else is known.
-                    if !self.is_registered() {
-                        self.set(MappingState::Pending(Some(Arc::new(error))));
-                    }
+                    // What is written stays so for others as long as nothing else is known.
+                    self.set(|state| state.error = Some(Arc::new(error)));
                     sleep(waits.next_wait(&mut self.random)).await;
                 }
             }
@@ -344,20 +343,13 @@ impl Writer {
         ))
     }
 
-    fn set(&self, state: MappingState) {
+    fn set(&self, change: impl FnOnce(&mut State)) {
         self.states.send_modify(|states| {
             // There is none once the registrar is closed.
-            if let Some(current) = states.get_mut(&self.key) {
-                *current = state;
+            if let Some(state) = states.get_mut(&self.key) {
+                change(state);
             }
         });
-    }
-
-    fn is_registered(&self) -> bool {
-        matches!(
-            self.states.borrow().get(&self.key),
-            Some(MappingState::Registered)
-        )
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::{
 use crate::{
     consumer::{Running, Shared, Source},
     jitter::EqualJitter,
+    mapping::MappingView,
 };
 
 /// One interface, looked up once for all groups and versions of it (`docs/spec/metadata.md` §5.2). It ends when nobody
@@ -30,6 +31,8 @@ use crate::{
 pub(crate) struct Resolver {
     interface: Arc<str>,
     resolutions: watch::Receiver<Arc<Resolution>>,
+    /// When the last change was heard, and how long it took until it was seen in lists of providers.
+    lag: Mutex<Option<(Instant, Duration)>>,
     shared: Weak<Shared>,
     _running: Vec<Running>,
 }
@@ -63,6 +66,7 @@ impl Resolver {
             _running: running.collect(),
             interface,
             resolutions,
+            lag: Mutex::default(),
             shared: Arc::downgrade(shared),
         })
     }
@@ -70,6 +74,27 @@ impl Resolver {
     /// The newest answer, and changes of it.
     pub(crate) fn resolutions(&self) -> watch::Receiver<Arc<Resolution>> {
         self.resolutions.clone()
+    }
+
+    /// Notes that the change that was heard at `since` is in a list of providers now.
+    pub(crate) fn is_seen(&self, since: Instant) {
+        let took = since.elapsed();
+        let mut lag = self.lag.lock();
+        // The slowest subscription counts.
+        match &mut *lag {
+            Some((last, longest)) if *last == since => *longest = took.max(*longest),
+            _ => *lag = Some((since, took)),
+        }
+    }
+
+    pub(crate) fn view(&self) -> MappingView {
+        let resolution = Arc::clone(&self.resolutions.borrow());
+        MappingView {
+            interface: self.interface.to_string(),
+            applications: resolution.applications.to_vec(),
+            evidence: resolution.evidence.clone(),
+            lag: self.lag.lock().map(|(_, took)| took),
+        }
     }
 }
 
@@ -94,6 +119,8 @@ pub(crate) struct Resolution {
     pub(crate) is_uncertain: bool,
     /// Why a report could not be asked, if one could not.
     pub(crate) failing: Option<String>,
+    /// When these applications took the place of others that were known.
+    pub(crate) changed: Option<Instant>,
 }
 
 impl Resolution {
@@ -106,6 +133,7 @@ impl Resolution {
             is_answer: true,
             is_uncertain: false,
             failing: None,
+            changed: None,
         })
     }
 }
@@ -193,6 +221,7 @@ impl Answers {
             is_answer: true,
             is_uncertain: false,
             failing: failing.clone(),
+            changed: None,
         };
         if let Some(heard) = self.names()
             && let Some(mapping) = heard.names()
@@ -229,6 +258,7 @@ impl Answers {
             is_answer: all_heard,
             is_uncertain: !(all_heard && all_know),
             failing,
+            changed: None,
         }
     }
 
@@ -323,9 +353,14 @@ impl Follower {
         if let Some(mapping) = answers.names().and_then(Heard::names) {
             self.shared.remember(interface, mapping);
         }
-        let resolution = answers.resolve();
+        let mut resolution = answers.resolve();
         let mut are_others = false;
         self.publish.send_if_modified(|last| {
+            resolution.changed = if last.applications == resolution.applications {
+                last.changed
+            } else {
+                last.is_answer.then(Instant::now)
+            };
             let is_news = **last != resolution;
             if is_news {
                 are_others = last.applications != resolution.applications;
