@@ -15,6 +15,7 @@
 pub mod cluster;
 pub mod directory;
 pub mod loadbalance;
+pub mod migration;
 pub mod router;
 #[cfg(test)]
 mod testing;

@@ -1,0 +1,294 @@
+//! The task of one reference: rules and lists in, a choice out.
+
+use std::sync::Arc;
+
+use dubbo_core::{registry::RegistryError, url::Url};
+use metrics::{Gauge, counter, gauge};
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    Controller, MigrationStep, Path, ReferenceStatus, Roads, StepReport,
+    choice::{Chance, Choice},
+    directory::Shared,
+    machine::{Machine, Seen, StepChange},
+    path::Both,
+    roads::{OpenRoads, until},
+    rule::agree,
+    sources::Current,
+    terms::{Agreed, Terms},
+    traffic::{Meter, Traffic},
+};
+
+pub(super) struct Driver {
+    controller: Arc<Controller>,
+    rules: watch::Receiver<Current>,
+    roads: Arc<dyn Roads>,
+    open: OpenRoads,
+    machine: Machine,
+    shared: Arc<Shared>,
+    step: Gauge,
+    addresses: Both<Gauge>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Driver {
+    /// Opens what is needed at first.
+    ///
+    /// # Errors
+    ///
+    /// A path cannot be followed at all.
+    pub(super) async fn start(
+        consumer: Url,
+        registry: String,
+        reference: Terms,
+        chance: Chance,
+        controller: &Arc<Controller>,
+        roads: Arc<dyn Roads>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<(Self, Arc<Shared>), RegistryError> {
+        let service = consumer.service_key();
+        let labels = [
+            ("service", service.to_string()),
+            ("registry", registry.clone()),
+        ];
+        let of_path = |path: Path| {
+            let [service, registry] = labels.clone();
+            [service, registry, ("path", path.name().to_owned())]
+        };
+        let comparators = controller.comparators();
+        let traffic = Both::of(|path| {
+            let counter = counter!("dubbo_migration_calls_total", &of_path(path));
+            Arc::new(Traffic::new(counter, comparators.errors))
+        });
+        let meters = Both::of(|path| Meter::new(Arc::clone(traffic.get(path))));
+        let mut rules = controller.rules();
+        let rule = rules.borrow_and_update().rule.clone();
+        let applications = roads.applications();
+        let configured = controller.configured();
+        let terms = agree(
+            rule.as_deref(),
+            &service,
+            &applications,
+            &reference,
+            configured,
+        );
+        let (machine, change) = Machine::start(terms.clone(), comparators);
+        let mut open = OpenRoads::new(Arc::clone(&roads), meters, controller.drain());
+        open.adjust(&machine, Instant::now());
+        open.opened().await?;
+
+        let status = first_status(controller, &consumer, &registry, &terms, &change);
+        let choice = Choice {
+            roads: Both::default(),
+            preferred: machine.preferred(),
+            terms,
+        };
+        let shared = Arc::new(Shared::new(
+            consumer, registry, reference, chance, traffic, choice, status,
+        ));
+        let mut driver = Self {
+            controller: Arc::clone(controller),
+            rules,
+            roads,
+            open,
+            machine,
+            shared: Arc::clone(&shared),
+            step: gauge!("dubbo_migration_step", &labels),
+            addresses: Both::of(|path| gauge!("dubbo_migration_addresses", &of_path(path))),
+            stop,
+        };
+        driver.report(&change);
+        driver.turn();
+        driver.consumes();
+        Ok((driver, shared))
+    }
+
+    /// Follows rules and lists until it is told to stop, then closes everything.
+    pub(super) async fn run(mut self) {
+        loop {
+            let now = Instant::now();
+            let looks = [self.machine.next_look(now), self.open.next_look()];
+            let next = looks.into_iter().flatten().min();
+            tokio::select! {
+                biased;
+                _ = self.stop.wait_for(|stop| *stop) => break,
+                Ok(()) = self.rules.changed() => {}
+                () = self.open.changed() => {}
+                () = until(next) => {}
+            }
+            self.turn();
+        }
+        self.open.close().await;
+    }
+
+    /// Brings everything up to what is known now.
+    fn turn(&mut self) {
+        let now = Instant::now();
+        let before = self.machine.preferred();
+        let terms = self.agree();
+        let mut changes = Vec::new();
+        changes.extend(self.machine.want(terms, now));
+
+        let evidence = Both::of(|path| self.open.open(path).map(super::roads::Road::evidence));
+        let traffic = &self.shared.traffic;
+        let seen = Seen {
+            evidence: Both::of(|path| evidence.get(path).as_ref()),
+            failures: Both::of(|path| traffic.get(path).failures()),
+        };
+        changes.extend(self.machine.look(&seen, now));
+        self.open.adjust(&self.machine, now);
+        let preferred = self.machine.preferred();
+        if preferred != before {
+            traffic.get(before).forget_failures();
+        }
+
+        self.publish(Both::of(|path| {
+            evidence
+                .get(path)
+                .as_ref()
+                .map(|evidence| evidence.addresses)
+        }));
+        for change in &changes {
+            self.report(change);
+        }
+        if preferred != before {
+            self.consumes();
+        }
+    }
+
+    fn agree(&mut self) -> Agreed {
+        let rule = self.rules.borrow_and_update().rule.clone();
+        let asks = rule
+            .as_ref()
+            .is_some_and(|rule| rule.asks_for_applications());
+        let applications = if asks {
+            self.applications()
+        } else {
+            Vec::new()
+        };
+        agree(
+            rule.as_deref(),
+            &self.shared.service,
+            &applications,
+            &self.shared.reference,
+            self.controller.configured(),
+        )
+    }
+
+    /// The applications that the mapping names, then others that providers say they belong to.
+    fn applications(&self) -> Vec<String> {
+        let mut names = self.roads.applications();
+        for road in Path::BOTH
+            .into_iter()
+            .filter_map(|path| self.open.open(path))
+        {
+            for node in &*road.directory.nodes() {
+                let url = node.invoker.url();
+                let name = url.param("remote.application").unwrap_or_default();
+                if !name.is_empty() && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
+    }
+
+    fn publish(&self, addresses: Both<Option<usize>>) {
+        let (machine, shared) = (&self.machine, &self.shared);
+        let in_force = machine.in_force();
+        shared.choice.store(Arc::new(Choice {
+            roads: Both::of(|path| {
+                let is_taken = in_force.step.needs(path);
+                let road = self.open.open(path).filter(|_| is_taken)?;
+                Some(Arc::clone(&road.directory))
+            }),
+            preferred: machine.preferred(),
+            terms: in_force.clone(),
+        }));
+        let (wanted, refused) = machine.wanted().unzip();
+        let mut status = ReferenceStatus::clone(&shared.status.load());
+        status.step = in_force.step;
+        status.said_by = in_force.said_by.clone().into_owned();
+        status.threshold = in_force.threshold;
+        status.proportion = in_force.proportion;
+        status.wanted = wanted;
+        status.refused = refused.flatten().map(str::to_owned);
+        status.preferred = machine.preferred();
+        machine.why().clone_into(&mut status.why);
+        status.application_addresses = addresses.application;
+        status.interface_addresses = addresses.interface;
+        shared.status.store(Arc::new(status));
+
+        self.step.set(in_force.step.number());
+        for path in Path::BOTH {
+            let count = addresses.get(path).unwrap_or(0);
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            self.addresses.get(path).set(count);
+        }
+    }
+
+    /// Tells of a step that was taken or refused.
+    fn report(&self, change: &StepChange) {
+        let mut status = ReferenceStatus::clone(&self.shared.status.load());
+        status.last_change = StepReport {
+            origin: change.origin,
+            new: change.new,
+            success: change.success,
+        };
+        let report = status.migration_step_status();
+        self.shared.status.store(Arc::new(status));
+        let service = &self.shared.service;
+        let origin = change.origin.map_or("none", MigrationStep::name);
+        if change.success {
+            tracing::info!(
+                target: "dubbo::migration", kind = "migrationStepStatus", report, %service, why = change.why,
+                "migration step {origin} -> {}", change.new
+            );
+        } else {
+            tracing::warn!(
+                target: "dubbo::migration", kind = "migrationStepStatus", report, %service, why = change.why,
+                "migration step {} is refused and {origin} stays; it is tried again with each change", change.new
+            );
+        }
+    }
+
+    /// Tells by which path calls go now.
+    fn consumes(&self) {
+        let status = self.shared.status.load();
+        tracing::info!(
+            target: "dubbo::migration", kind = "consumption", report = status.consumption(),
+            service = %self.shared.service, why = status.why, "calls go by {}", status.preferred
+        );
+    }
+}
+
+fn first_status(
+    controller: &Controller,
+    consumer: &Url,
+    registry: &str,
+    terms: &Agreed,
+    change: &StepChange,
+) -> ReferenceStatus {
+    ReferenceStatus {
+        application: controller.application().to_owned(),
+        service: consumer.service_key(),
+        registry: registry.to_owned(),
+        step: terms.step,
+        said_by: terms.said_by.clone().into_owned(),
+        threshold: terms.threshold,
+        proportion: terms.proportion,
+        wanted: None,
+        refused: None,
+        preferred: terms.favoured(),
+        why: String::new(),
+        application_addresses: None,
+        interface_addresses: None,
+        application_calls: 0,
+        interface_calls: 0,
+        last_change: StepReport {
+            origin: change.origin,
+            new: change.new,
+            success: change.success,
+        },
+    }
+}
