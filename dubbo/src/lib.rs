@@ -90,6 +90,7 @@ mod error;
 mod instance;
 mod link;
 mod logging;
+pub mod metadata;
 mod metadata_service;
 
 /// What the traits of plugins are written with: `#[dubbo::async_trait]`.

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
-    discovery::ServiceDiscovery,
+    discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
     extension::{ExtensionPoint, Extensions},
     filter::Filter,
     metadata::MetadataReport,
@@ -12,9 +12,10 @@ use dubbo_core::{
     url::Url,
     yaml::{Location, Places, Problem, ProblemKind, Problems, nearest},
 };
+use dubbo_metadata::instance::Labels;
 
 use super::{
-    Config, MetadataType, MethodConfig, ReferenceConfig, RegistryConfig, RegistryType,
+    Config, MetadataType, MethodConfig, ReferenceConfig, RegistryConfig, RegistryType, Secret,
     ServiceConfig,
     defaults::APPLICATION_NAME,
     names::{self, Fault, IN_PROCESS},
@@ -37,6 +38,8 @@ pub(super) fn check(
     check.tls();
     check.registries();
     check.metadata();
+    check.instances();
+    check.metadata_services();
     check.provider();
     check.consumer();
 }
@@ -222,6 +225,59 @@ impl Check<'_> {
         self.plugin_opt::<dyn Protocol>("dubbo.application.metadata-service-protocol", protocol);
     }
 
+    /// What instances say about themselves, and who looks at those of others.
+    fn instances(&mut self) {
+        let config = self.config;
+        for (label, value) in &config.labels {
+            if let Err(error) = Labels::default().insert(label, value) {
+                let path = format!("dubbo.labels.{label}");
+                self.error(ProblemKind::Type, &path, value, error.to_string());
+            }
+        }
+        self.plugin_opt::<dyn Protocol>(
+            "dubbo.application.protocol",
+            config.application.protocol.as_ref(),
+        );
+        for name in config.metadata.instance_customizer.iter().flatten() {
+            self.plugin::<dyn InstanceCustomizer>("dubbo.metadata.instance-customizer", name);
+        }
+        for (id, registry) in &config.registries {
+            let path = format!("dubbo.registries.{id}.instance-filter");
+            for name in registry.instance_filter.iter().flatten() {
+                self.plugin::<dyn InstanceListFilter>(&path, name);
+            }
+        }
+    }
+
+    /// Who may call the metadata services, and where the one for operators is.
+    fn metadata_services(&mut self) {
+        let metadata = &self.config.metadata;
+        let token = metadata.token.as_ref().map(Secret::expose);
+        if let Some(token) = token.filter(|token| !is_token(token)) {
+            let message = format!(
+                "must have 1 to {LONGEST_TOKEN} visible ASCII characters, because it travels in a header"
+            );
+            self.error(ProblemKind::Type, "dubbo.metadata.token", token, message);
+        }
+        let mut protocols = self.config.protocols.values();
+        let has_triple = protocols.any(|protocol| {
+            let name = self
+                .extensions
+                .canonical::<dyn Protocol>(protocol.name_or_default());
+            name.is_ok_and(|name| name == TRIPLE)
+        });
+        if metadata.admin == Some(true) && !has_triple {
+            let message =
+                "needs a Triple server: add one to `dubbo.protocols`, such as `tri: {port: 50051}`";
+            self.error(
+                ProblemKind::Missing,
+                "dubbo.metadata.admin",
+                "true",
+                message,
+            );
+        }
+    }
+
     /// What a plugin can do that is not there is not known; that it is not there is said already.
     fn may_be_report(&self, registry: &RegistryConfig) -> bool {
         let plugin = registry.plugin().unwrap_or_default();
@@ -403,6 +459,10 @@ fn unfit_name(name: &str) -> Option<&'static str> {
     }
 }
 
+fn is_token(text: &str) -> bool {
+    (1..=LONGEST_TOKEN).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// What calls a service takes.
 pub(crate) struct Served {
     pub(crate) key: ServiceKey,
@@ -430,3 +490,9 @@ impl Served {
 
 /// The id of the protocol that is there when none is set.
 const DEFAULT_PROTOCOL_ID: &str = "tri";
+
+/// The plugin that serves Triple.
+const TRIPLE: &str = "tri";
+
+/// It stands in the metadata of an instance, which has little room.
+const LONGEST_TOKEN: usize = 256;

@@ -146,7 +146,7 @@ impl Inner {
     }
 
     /// Whether who calls the service at `url` has to use TLS.
-    fn is_secure(&self, url: &Url) -> Result<bool, Error> {
+    pub(super) fn is_secure(&self, url: &Url) -> Result<bool, Error> {
         let within = self.extensions.canonical::<dyn Protocol>(url.protocol())? == INJVM;
         Ok(!within && self.config.tls_config.files().secures_servers())
     }
@@ -198,27 +198,23 @@ fn provider_url(
     descriptor: &ServiceDescriptor,
 ) -> Url {
     let methods = descriptor.method_names().join(",");
-    let url = Url::new(
-        protocol.name_or_default(),
-        protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES),
-    )
-    .with_port(protocol.port_or_default())
-    .with_path(descriptor.interface())
-    .with_params(
-        protocol
-            .params
-            .iter()
-            .map(|(k, v)| (k.as_str(), v.as_str())),
-    )
-    .with_params(service.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
-    .with_params(application_params(application))
-    .with_params([
-        ("interface", descriptor.interface()),
-        ("methods", &methods),
-        ("side", "provider"),
-        ("serialization", Serialization::of(descriptor).name()),
-        ("timestamp", &now_millis().to_string()),
-    ]);
+    let url = server_url(protocol)
+        .with_path(descriptor.interface())
+        .with_params(
+            protocol
+                .params
+                .iter()
+                .map(|(k, v)| (k.as_str(), v.as_str())),
+        )
+        .with_params(service.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+        .with_params(application_params(application))
+        .with_params([
+            ("interface", descriptor.interface()),
+            ("methods", &methods),
+            ("side", "provider"),
+            ("serialization", Serialization::of(descriptor).name()),
+            ("timestamp", &now_millis().to_string()),
+        ]);
     let triple = &protocol.triple;
     let own = [
         ("group", service.group.clone()),
@@ -249,6 +245,12 @@ fn provider_url(
         .map(|(key, value)| (format!("methods.{method}.{key}"), value))
     });
     url.with_params(set(own)).with_params(set(methods))
+}
+
+/// Where a protocol is to be served.
+pub(super) fn server_url(protocol: &ProtocolConfig) -> Url {
+    let ip = protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES);
+    Url::new(protocol.name_or_default(), ip).with_port(protocol.port_or_default())
 }
 
 /// The parameters that have a value.

@@ -12,8 +12,9 @@ pub(crate) trait Content: Send + Sync + 'static {
     /// The application's name: the group of its metadata services.
     fn application(&self) -> &str;
 
-    /// What has been published, by registry: the current metadata and that which consumers may still ask for.
-    fn histories(&self) -> Vec<&History>;
+    /// What has been published, by the id of the registry: the current metadata and that which consumers may still ask
+    /// for.
+    fn histories(&self) -> Vec<(&str, &History)>;
 
     /// The services that are exported, as registries are told of them.
     fn exported(&self) -> Vec<Url>;
@@ -24,7 +25,9 @@ pub(crate) trait Content: Send + Sync + 'static {
     /// The metadata of `revision`, whichever registry it was published for.
     fn find(&self, revision: &str) -> Option<Arc<Published>> {
         let histories = self.histories();
-        histories.iter().find_map(|history| history.get(revision))
+        histories
+            .iter()
+            .find_map(|(_, history)| history.get(revision))
     }
 
     /// The current metadata, each revision once.
@@ -33,7 +36,7 @@ pub(crate) trait Content: Send + Sync + 'static {
         for published in self
             .histories()
             .iter()
-            .flat_map(|history| history.current())
+            .flat_map(|(_, history)| history.current())
         {
             if all
                 .iter()

@@ -29,8 +29,19 @@ settings! {
         /// `mapping-required`, by default false: whether a start waits until every mapping is written, and fails when one
         /// is not.
         mapping_required: Option<bool>,
+        /// `instance-customizer`, by default none: the plugins that add to what the instances of this program say about
+        /// themselves ([`InstanceCustomizer`](crate::spi::discovery::InstanceCustomizer)).
+        instance_customizer: Option<Vec<String>>,
         /// `compat-go33`, by default true: whether what is published is written where dubbo-go 3.3 reads it, too.
         compat_go33: Option<bool>,
+        /// `token`: what callers of the metadata services have to send as the attachment `token`. Consumers find it in the
+        /// registry, beside where the metadata service is: it keeps out who reaches the port and not the registry. Never
+        /// printed. By default none.
+        token: Option<Secret>,
+        /// `rate-limit`, by default 200: how many requests a second the metadata services answer each peer. 0 is no limit.
+        rate_limit: Option<u32>,
+        /// `admin`, by default false: whether operators can call [`metadata::admin`](crate::metadata::admin), by Triple.
+        admin: Option<bool>,
     }
 }
 
@@ -45,7 +56,11 @@ impl MetadataConfig {
             fetch_concurrency: s.integer("fetch-concurrency", 1..=1_000),
             stale_grace: s.duration("stale-grace"),
             mapping_required: s.bool("mapping-required"),
+            instance_customizer: s.list("instance-customizer"),
             compat_go33: s.bool("compat-go33"),
+            token: s.string("token").map(Secret::from),
+            rate_limit: s.integer("rate-limit", 0..=1_000_000),
+            admin: s.bool("admin"),
         }
     }
 }

@@ -135,9 +135,19 @@ impl Registries {
         &self.all[index]
     }
 
-    /// The providers of the registries that are told of the application.
-    pub(super) fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
-        self.all.iter().filter_map(NamedRegistry::provider)
+    /// The application at the registries that are told of it, by their ids: as they know it, and what is found there.
+    pub(super) fn applications(
+        &self,
+    ) -> impl Iterator<Item = (&str, &Arc<Provider>, &Arc<Consumer>)> {
+        self.all.iter().filter_map(|registry| {
+            let application = registry.roads.application.as_ref()?;
+            Some((&*registry.id, &application.provider, &application.consumer))
+        })
+    }
+
+    /// What adds the application to the mappings of its interfaces; none without application-level discovery.
+    pub(super) fn registrar(&self) -> Option<&Arc<Registrar>> {
+        self.registrar.as_ref()
     }
 
     /// Adds the application to those that `interface` is provided by. It goes on in the background, unless mappings are

@@ -1,5 +1,7 @@
 //! The metadata service over real sockets: our servers, our client, and what peers were recorded with.
 
+mod access;
+mod admin;
 mod clients;
 mod recorded;
 mod recordings;
