@@ -38,6 +38,7 @@ pub mod instance;
 mod jitter;
 pub mod mapping;
 pub mod model;
+pub mod openapi;
 pub mod provider;
 pub mod published;
 mod reports;
