@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     load::Wanted,
+    metrics::AppGauges,
     moves::Moves,
     shared::Shared,
     source::Source,
@@ -71,6 +72,7 @@ struct Follower {
     revisions: HashMap<Arc<str>, Arc<Followed>>,
     /// Told when something about a revision changed.
     wake: Arc<Notify>,
+    gauges: AppGauges,
 }
 
 struct Known {
@@ -85,6 +87,7 @@ struct Known {
 impl Follower {
     fn new(name: Arc<str>, shared: Arc<Shared>, publish: watch::Sender<Arc<AppState>>) -> Self {
         Self {
+            gauges: AppGauges::new(&shared.registry, &name),
             name,
             shared,
             publish,
@@ -107,7 +110,7 @@ impl Follower {
             let expiry = self.instances.values().filter_map(|i| i.stale_until).min();
             let changed = tokio::select! {
                 list = source.next() => match list {
-                    Ok(list) => self.take(&list),
+                    Ok(list) => self.receive(list),
                     Err(error) if !source.is_open() && self.is_refused(&error) => self.leave_out(error),
                     Err(error) => self.lose(error),
                 },
@@ -155,6 +158,14 @@ impl Follower {
             self.state.failing = Some(error);
         }
         is_news
+    }
+
+    /// Takes in what filters leave of a list; whether that changed anything.
+    fn receive(&mut self, list: Arc<[ServiceInstance]>) -> bool {
+        let (list, left_out) = self.shared.filters.apply(&self.name, list);
+        let is_news = left_out != self.state.left_out;
+        self.state.left_out = left_out;
+        self.take(&list) || is_news
     }
 
     /// Takes in a list; whether that changed anything.
@@ -279,6 +290,7 @@ impl Follower {
                 metadata: known[revision].clone(),
             })
             .collect();
+        self.gauges.show(&self.state);
         self.publish.send_replace(Arc::new(self.state.clone()));
     }
 }

@@ -69,7 +69,7 @@ impl Join {
             let resolver = shared.resolver(request.service.interface());
             (resolver.resolutions(), Some(resolver))
         };
-        Self {
+        let mut join = Self {
             shared: Arc::clone(shared),
             request,
             resolutions,
@@ -80,7 +80,10 @@ impl Join {
             epoch: 0,
             providers: None,
             last: None,
-        }
+        };
+        // Those that are known from before come first, whatever is heard until it runs.
+        join.attach();
+        join
     }
 
     /// Publishes a first state when all is known that can be known soon, and then whatever changes.
@@ -97,8 +100,9 @@ impl Join {
             }
         }
         for app in self.apps.values_mut() {
-            app.admitted = true;
+            app.admitted = app.heard.is_none();
         }
+        self.admit();
         loop {
             self.publish();
             let deadline = self.deadline();
@@ -154,15 +158,23 @@ impl Join {
                 app.unmapped_since = None;
             } else {
                 // Changes that came before it are none for this subscription.
-                let heard = resolution.changed.filter(|changed| *changed > self.started);
+                let heard = resolution
+                    .changed
+                    .filter(|changed| *changed >= self.started);
                 let app = Attached::new(self.shared.app(name), heard);
                 self.apps.insert(name.as_str().into(), app);
             }
         }
     }
 
+    /// Whether all is known that a first state should have. Those that a change has added in the meantime are not waited
+    /// for, as long as there are others.
     fn is_settled(&self) -> bool {
-        self.resolutions.borrow().is_answer && self.apps.values().all(Attached::is_settled)
+        let all = self.apps.values();
+        let is_late = |app: &Attached| app.heard.is_some();
+        let all_late = all.clone().all(is_late);
+        let mut first = all.filter(|app| all_late || !is_late(app));
+        self.resolutions.borrow().is_answer && first.all(Attached::is_settled)
     }
 
     /// Lets those in that have been waited for: a new application appears with all that it has.
