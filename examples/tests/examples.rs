@@ -133,3 +133,19 @@ fn generic_calls_without_types() {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
     }
 }
+
+#[test]
+fn metadata_admin_shows_what_an_operator_sees() {
+    let text = run(env!("CARGO_BIN_EXE_metadata-admin"), &[]);
+    for line in [
+        "inside: com.example.UserService:1.0.0:tri, greet.Greeter:tri under ",
+        "outside: greet.Greeter:tri under ",
+        "what is only inside: [\"com.example.UserService:1.0.0:tri\"]",
+        "greet.Greeter in the report of inside: ",
+        "outside has 127.0.0.1:",
+        "outside has nobody any more",
+        "the shop is closed: true",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use dubbo_cluster::migration::Controller;
 use dubbo_core::{discovery::ServiceInstance, protocol::Protocol, url::Url};
 use dubbo_metadata::{
     consumer::Consumer,
@@ -109,6 +110,10 @@ impl AdminContent for OwnMetadata {
                 mappings.map(|mapping| (&*registry.id, mapping))
             })
             .collect()
+    }
+
+    fn migration(&self) -> Option<&Controller> {
+        None
     }
 
     fn over(&self) -> watch::Receiver<bool> {

@@ -114,7 +114,6 @@ mod tests {
     use std::time::Duration;
 
     use dubbo_core::{
-        attachments::Attachments,
         invocation::{Body, Peer},
         payload::{Codec, Payload},
         service::{CallKind, MethodDescriptor, ServiceDescriptor, ServiceKey},
@@ -129,10 +128,9 @@ mod tests {
         let body = Body::Unary(Payload::encoded(Codec::Protobuf, bytes::Bytes::new()));
         let key = Arc::new(ServiceKey::new("a.B"));
         let mut call = Invocation::new(key, method.expect("is there"), body);
-        call.attachments = token
-            .map(|token| (TOKEN, token))
-            .into_iter()
-            .collect::<Attachments>();
+        if let Some(token) = token {
+            call.attachments.insert(TOKEN, token.to_owned());
+        }
         call.peer = from.map(|from| {
             let address = from.parse().expect("an address");
             Arc::new(Peer::new(address, address))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dubbo_cluster::migration::Controller;
 use dubbo_core::discovery::ServiceInstance;
 use dubbo_metadata::mapping::{MappingView, RegistrationStatus};
 use tokio::sync::watch;
@@ -19,6 +20,9 @@ pub(crate) trait AdminContent: Content {
 
     /// What the interfaces that it calls are mapped to, by registry.
     fn mappings(&self) -> Vec<(&str, MappingView)>;
+
+    /// What moves the application's references from interfaces to applications; none without a registry for both.
+    fn migration(&self) -> Option<&Controller>;
 
     /// Becomes true when the application ends, and nothing more is to be seen.
     fn over(&self) -> watch::Receiver<bool>;

@@ -1,5 +1,6 @@
 //! Answers as messages.
 
+use dubbo_cluster::migration::{MigrationStatus, MigrationStep, ReferenceStatus};
 use dubbo_core::discovery::ServiceInstance;
 use dubbo_metadata::{
     mapping::{MappingView, RegistrationStatus},
@@ -114,6 +115,42 @@ impl From<RegistrationStatus> for proto::Registration {
                 .error
                 .map(|error| error.to_string())
                 .unwrap_or_default(),
+        }
+    }
+}
+
+impl From<MigrationStatus> for proto::MigrationStatusResponse {
+    fn from(status: MigrationStatus) -> Self {
+        Self {
+            application: status.application,
+            rule_from: status.rule.unwrap_or_default(),
+            refused: status.refused.unwrap_or_default(),
+            references: status.references.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&ReferenceStatus> for proto::ReferenceMigration {
+    fn from(status: &ReferenceStatus) -> Self {
+        let addresses = |count: Option<usize>| count.and_then(|count| u64::try_from(count).ok());
+        Self {
+            service: status.service.to_string(),
+            registry: status.registry.clone(),
+            step: status.step.name().to_owned(),
+            said_by: status.said_by.clone(),
+            threshold: status.threshold,
+            proportion: u32::from(status.proportion),
+            wanted: status.wanted.map_or("", MigrationStep::name).to_owned(),
+            refused: status.refused.clone().unwrap_or_default(),
+            preferred: status.preferred.name().to_owned(),
+            why: status.why.clone(),
+            application_addresses: addresses(status.application_addresses),
+            interface_addresses: addresses(status.interface_addresses),
+            application_calls: status.application_calls,
+            interface_calls: status.interface_calls,
+            consumption: status.consumption(),
+            migration_step_status: status.migration_step_status(),
+            text: status.to_string(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod watch;
 
 use std::sync::Arc;
 
+use dubbo_cluster::migration::Controller;
 use dubbo_core::{
     provider::Service,
     request::{Request, Response},
@@ -74,6 +75,15 @@ impl Admin {
         place.map(Arc::new).map_err(|_| {
             Status::resource_exhausted(format!(
                 "{MOST_WATCHES} calls watch `{}` already; end one of them",
+                self.content.application()
+            ))
+        })
+    }
+
+    fn migration(&self) -> Result<&Controller, Status> {
+        self.content.migration().ok_or_else(|| {
+            Status::failed_precondition(format!(
+                "`{}` has no registry that it may follow both by interface and by application",
                 self.content.application()
             ))
         })
@@ -187,14 +197,20 @@ impl proto::MetadataAdmin for Admin {
         &self,
         _: Request<proto::MigrationStatusRequest>,
     ) -> Result<Response<proto::MigrationStatusResponse>, Status> {
-        Err(Status::unimplemented("migration"))
+        Ok(Response::new(self.migration()?.status().into()))
     }
 
     async fn set_migration_rule(
         &self,
-        _: Request<proto::SetMigrationRuleRequest>,
+        request: Request<proto::SetMigrationRuleRequest>,
     ) -> Result<Response<proto::SetMigrationRuleResponse>, Status> {
-        Err(Status::unimplemented("migration"))
+        let from = request.context().remote_address();
+        let rule = &request.message().rule;
+        self.migration()?
+            .set_rule(rule)
+            .map_err(|error| Status::invalid_argument(error.to_string()).with_source(error))?;
+        tracing::info!(?from, rule, "an operator has set the rule of the migration");
+        Ok(Response::new(proto::SetMigrationRuleResponse {}))
     }
 }
 

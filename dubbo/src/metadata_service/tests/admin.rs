@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dubbo_cluster::migration::{Controller, ControllerOptions};
 use dubbo_core::{
     call::{Client as _, Stub},
     discovery::ServiceInstance,
@@ -28,7 +29,8 @@ use crate::{
     config::MetadataConfig,
     metadata::admin::{
         DiffRequest, ListMetadataRequest, METADATA_ADMIN_DESCRIPTOR, MappingsRequest,
-        MetadataAdminClient, MetadataEvent, WatchInstanceMetadataRequest, WatchMetadataRequest,
+        MetadataAdminClient, MetadataEvent, MigrationStatusRequest, SetMigrationRuleRequest,
+        WatchInstanceMetadataRequest, WatchMetadataRequest,
     },
 };
 
@@ -36,6 +38,7 @@ use crate::{
 struct Application {
     histories: [(&'static str, History); 2],
     instances: watch::Sender<Arc<[ServiceInstance]>>,
+    migration: Arc<Controller>,
     over: watch::Sender<bool>,
 }
 
@@ -77,6 +80,10 @@ impl AdminContent for Application {
         Vec::new()
     }
 
+    fn migration(&self) -> Option<&Controller> {
+        Some(&self.migration)
+    }
+
     fn over(&self) -> watch::Receiver<bool> {
         self.over.subscribe()
     }
@@ -94,6 +101,7 @@ impl Rig {
         let content = Arc::new(Application {
             histories: [("east", history([fixture()])), ("west", history([]))],
             instances: watch::Sender::default(),
+            migration: Controller::new(ControllerOptions::new(PROVIDER, 1)),
             over: watch::Sender::default(),
         });
         let access = Access::of(PROVIDER, &MetadataConfig::new());
@@ -370,4 +378,37 @@ async fn without_mappings_there_are_none() {
         .expect("answered");
     let answer = answer.into_message();
     assert_eq!((answer.registrations, answer.mappings), (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn a_rule_of_the_migration_is_taken_in_or_refused_with_what_is_wrong_with_it() {
+    let rig = Rig::new().await;
+    let set = async |rule: &str| {
+        let rule = rule.to_owned();
+        let set = rig
+            .client
+            .set_migration_rule(SetMigrationRuleRequest { rule });
+        set.await
+    };
+    let status = async || {
+        let status = rig.client.migration_status(MigrationStatusRequest {});
+        status.await.expect("answered").into_message()
+    };
+    let before = status().await;
+    assert_eq!((&*before.application, &*before.rule_from), (PROVIDER, ""));
+    set("key: demo-provider\nstep: FORCE_APPLICATION\n")
+        .await
+        .expect("a rule");
+    let after = status().await;
+    assert_ne!(after.rule_from, "");
+    assert_eq!(after.references, []);
+
+    let error = set("step: SIDEWAYS").await.expect_err("no rule");
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("SIDEWAYS"), "{error}");
+    let refused = status().await;
+    assert_eq!(refused.rule_from, after.rule_from, "the one before stays");
+    assert!(refused.refused.contains("SIDEWAYS"), "{refused:?}");
+    set("").await.expect("taken back");
+    assert_eq!(status().await.rule_from, "");
 }
