@@ -7,7 +7,7 @@ use metrics::{Gauge, counter, gauge};
 use tokio::{sync::watch, time::Instant};
 
 use super::{
-    Controller, MigrationStep, Path, ReferenceStatus, Roads, StepReport,
+    Controller, MigrationStep, Path, ReferenceStatus, Road, Roads, StepReport,
     choice::{Chance, Choice},
     directory::Shared,
     machine::{Machine, Seen, StepChange},
@@ -28,6 +28,8 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     step: Gauge,
     addresses: Both<Gauge>,
+    /// The lists that were seen last.
+    lists: Both<Option<u64>>,
     stop: watch::Receiver<bool>,
 }
 
@@ -95,6 +97,7 @@ impl Driver {
             shared: Arc::clone(&shared),
             step: gauge!("dubbo_migration_step", &labels),
             addresses: Both::of(|path| gauge!("dubbo_migration_addresses", &of_path(path))),
+            lists: Both::default(),
             stop,
         };
         driver.report(&change);
@@ -125,34 +128,43 @@ impl Driver {
     fn turn(&mut self) {
         let now = Instant::now();
         let before = self.machine.preferred();
+        self.forget_old_failures(before);
         let terms = self.agree();
-        let mut changes = Vec::new();
-        changes.extend(self.machine.want(terms, now));
-
-        let evidence = Both::of(|path| self.open.open(path).map(super::roads::Road::evidence));
-        let traffic = &self.shared.traffic;
-        let seen = Seen {
-            evidence: Both::of(|path| evidence.get(path).as_ref()),
-            failures: Both::of(|path| traffic.get(path).failures()),
+        let mut changes = Vec::from_iter(self.machine.want(terms, now));
+        let addresses = loop {
+            // A path that was being drained may be wanted again: then it is there, and counts.
+            let taken_up = self.open.adjust(&self.machine, now);
+            let evidence = Both::of(|path| self.open.open(path).map(Road::evidence));
+            let traffic = &self.shared.traffic;
+            let seen = Seen {
+                evidence: Both::of(|path| evidence.get(path).as_ref()),
+                failures: Both::of(|path| traffic.get(path).failures()),
+            };
+            let change = self.machine.look(&seen, now);
+            let is_done = change.is_none() && !taken_up;
+            changes.extend(change);
+            if is_done {
+                break Both::of(|path| Some(evidence.get(path).as_ref()?.addresses));
+            }
         };
-        changes.extend(self.machine.look(&seen, now));
-        self.open.adjust(&self.machine, now);
-        let preferred = self.machine.preferred();
-        if preferred != before {
-            traffic.get(before).forget_failures();
-        }
-
-        self.publish(Both::of(|path| {
-            evidence
-                .get(path)
-                .as_ref()
-                .map(|evidence| evidence.addresses)
-        }));
+        self.publish(addresses);
         for change in &changes {
             self.report(change);
         }
-        if preferred != before {
+        if self.machine.preferred() != before {
             self.consumes();
+        }
+    }
+
+    /// A path that calls have left, for whatever reason, is judged anew with its next list.
+    fn forget_old_failures(&mut self, preferred: Path) {
+        for path in Path::BOTH {
+            let road = self.open.open(path);
+            let lists = road.and_then(|road| *road.lists.borrow());
+            let seen = std::mem::replace(self.lists.get_mut(path), lists);
+            if path != preferred && seen != lists {
+                self.shared.traffic.get(path).forget_failures();
+            }
         }
     }
 

@@ -90,8 +90,10 @@ impl OpenRoads {
         }
     }
 
-    /// Begins to open what `machine` needs, and to drain what it does not need any more.
-    pub(super) fn adjust(&mut self, machine: &Machine, now: Instant) {
+    /// Begins to open what `machine` needs, and to drain what it does not need any more. Whether one that was being
+    /// drained is open again.
+    pub(super) fn adjust(&mut self, machine: &Machine, now: Instant) -> bool {
+        let mut taken_up = false;
         for path in Path::BOTH {
             let slot = self.slots.get_mut(path);
             let before = std::mem::replace(slot, Slot::Opening);
@@ -102,7 +104,10 @@ impl OpenRoads {
                         .spawn(async move { (path, roads.open(path, meter).await) });
                     Slot::Opening
                 }
-                (true, Slot::Draining(road, _)) => Slot::Open(road),
+                (true, Slot::Draining(road, _)) => {
+                    taken_up = true;
+                    Slot::Open(road)
+                }
                 (false, Slot::Open(road)) => Slot::Draining(road, now + self.drain),
                 (false, Slot::Closed { .. }) => Slot::Closed { retry: None },
                 (false, Slot::Draining(road, until)) if until <= now => {
@@ -113,6 +118,7 @@ impl OpenRoads {
                 (_, before) => before,
             };
         }
+        taken_up
     }
 
     /// Waits until all that is being opened is there.
@@ -166,7 +172,14 @@ impl OpenRoads {
 
     /// Closes all.
     pub(super) async fn close(&mut self) {
-        self.opening.shutdown().await;
+        self.opening.abort_all();
+        while let Some(opened) = self.opening.join_next().await {
+            // What was quicker than its end is open.
+            if let Ok((_, Ok(road))) = opened {
+                self.closing
+                    .spawn(async move { road.directory.close().await });
+            }
+        }
         for path in Path::BOTH {
             let slot = self.slots.get_mut(path);
             let closed = Slot::Closed { retry: None };

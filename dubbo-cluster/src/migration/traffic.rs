@@ -51,7 +51,7 @@ impl Traffic {
         outcomes.map_or_else(Failures::default, |outcomes| outcomes.lock().failures())
     }
 
-    /// A path that was left because its calls failed is judged anew.
+    /// From now on the path is judged anew.
     pub(super) fn forget_failures(&self) {
         if let Some(outcomes) = &self.outcomes {
             *outcomes.lock() = Outcomes::default();
