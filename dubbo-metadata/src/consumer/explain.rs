@@ -112,6 +112,9 @@ impl Seen<'_> {
             if app.disabled > 0 {
                 text = format!("{text} and {} that want no calls", app.disabled);
             }
+            for (filter, count) in &app.left_out {
+                text = format!("{text}; the filter `{filter}` took out {count}");
+            }
             if let Some(error) = &app.failing {
                 text = format!("{text}; the registry fails: {error}");
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dubbo_core::{discovery::ServiceInstance, registry::RegistryError};
 
-use super::{load::LoadError, store::Metadata};
+use super::{filters::LeftOut, load::LoadError, store::Metadata};
 use crate::{
     instance::{Endpoints, keys},
     model::MetadataInfo,
@@ -23,6 +23,8 @@ pub(super) struct AppState {
     pub(super) instances: Arc<[Arc<InstanceView>]>,
     /// How many do not want any.
     pub(super) disabled: usize,
+    /// How many filters took out before.
+    pub(super) left_out: LeftOut,
     /// The revisions of the instances.
     pub(super) revisions: Arc<[RevisionState]>,
 }

@@ -4,15 +4,16 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::keys;
 
-/// Leaves out what an instance can do without until `metadata` fits, and tells the keys of it: what is no key of Dubbo,
-/// longest first, then the timestamp, then the revision of what is consumed. What is needed is never touched, fit or not.
+/// Leaves out what an instance can do without until `metadata` fits, and tells the keys of it: what is no key of Dubbo, be it
+/// a label or a customizer's, longest first, then the timestamp, then the revision of what is consumed. What is needed is
+/// never touched, fit or not.
 pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Vec<String> {
     let mut surplus = length(metadata).saturating_sub(LIMIT);
     let mut optional: Vec<_> = metadata
         .iter()
         .filter_map(|(key, value)| {
             let rank = match key.as_str() {
-                key if NEEDED.contains(&key) => return None,
+                key if keys::OWN.contains(&key) || NEEDED.contains(&key) => return None,
                 keys::SUBSCRIBED_REVISION => 2,
                 keys::TIMESTAMP => 1,
                 _ => 0,
@@ -49,16 +50,13 @@ fn units(text: &str) -> usize {
 /// What Nacos takes by default; one more is refused.
 pub(super) const LIMIT: usize = 1024;
 
-/// Without these an instance is not found, not understood or called wrongly.
-const NEEDED: [&str; 8] = [
-    keys::CLUSTER,
-    keys::ENDPOINTS,
+/// Without these and the framework's [own](keys::OWN) an instance is called wrongly.
+const NEEDED: [&str; 5] = [
     keys::ENVIRONMENT,
-    keys::META_V,
-    keys::METADATA_SERVICE_PARAMS,
-    keys::REVISION,
-    keys::STORAGE_TYPE,
+    keys::HEARTBEAT_TIMEOUT,
+    keys::IPV6,
     keys::TAG,
+    keys::WEIGHT,
 ];
 
 #[cfg(test)]
@@ -101,12 +99,42 @@ mod tests {
                 ],
                 &["a", "timestamp", "dubbo.subscribed-services.revision"],
             ),
+            // Each rank by itself: what is of the next one stays as long as that is enough.
+            (
+                &[("dubbo.tag", 1001), ("mine", 100), ("timestamp", 23)],
+                &["mine"],
+            ),
+            (
+                &[
+                    ("dubbo.tag", 881),
+                    ("timestamp", 23),
+                    ("dubbo.subscribed-services.revision", 134),
+                ],
+                &["timestamp"],
+            ),
+            (
+                &[
+                    ("dubbo.tag", 891),
+                    ("dubbo.subscribed-services.revision", 134),
+                ],
+                &["dubbo.subscribed-services.revision"],
+            ),
             (&[("dubbo.tag", 2001), ("timestamp", 11)], &["timestamp"]),
             (&[("dubbo.tag", 2001)], &[]),
         ] {
             let mut metadata = metadata(values);
             assert_eq!(fit(&mut metadata), want, "{values:?}");
             assert!(metadata.contains_key("dubbo.tag"));
+        }
+    }
+
+    #[test]
+    fn what_is_needed_is_never_shortened() {
+        for key in keys::OWN.into_iter().chain(NEEDED) {
+            let mut metadata = metadata(&[(key, 2000), ("label", 10)]);
+            let before = metadata[key].clone();
+            assert_eq!(fit(&mut metadata), ["label"], "{key}");
+            assert_eq!(metadata[key], before, "{key}");
         }
     }
 }
