@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use dubbo_cluster::migration::RuleError;
 use dubbo_core::{
     extension::ExtensionError, protocol::ProtocolError, registry::RegistryError,
     service::ServiceKey,
@@ -60,6 +61,9 @@ pub enum Error {
     /// A registry did not take a service, or does not tell about one.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// A migration rule that is none.
+    #[error(transparent)]
+    Migration(#[from] RuleError),
     /// The operating system does not let us hear its signals.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),

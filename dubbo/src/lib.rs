@@ -120,6 +120,12 @@ pub use dubbo_hessian2 as hessian2;
 pub use dubbo_macros::{Hessian, service};
 #[doc(inline)]
 pub use dubbo_protocol::java;
+/// What [`Instance::migration_status`] tells, and the rules of a migration.
+pub mod migration {
+    pub use dubbo_cluster::migration::{
+        MigrationStatus, MigrationStep, Path, ReferenceStatus, Rule, RuleError, StepReport,
+    };
+}
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;

@@ -15,8 +15,8 @@ use dubbo_core::{
 use dubbo_metadata::instance::Labels;
 
 use super::{
-    Config, MetadataType, MethodConfig, ReferenceConfig, RegistryConfig, RegistryType, Secret,
-    ServiceConfig,
+    Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig, ReferenceConfig,
+    RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
     names::{self, Fault, IN_PROCESS},
 };
@@ -57,6 +57,7 @@ impl Check<'_> {
         for (id, protocol) in &self.config.protocols {
             let path = format!("dubbo.protocols.{id}");
             self.plugin_opt::<dyn Protocol>(&format!("{path}.name"), protocol.name.as_ref());
+            self.openapi(&path, protocol);
             let (name, port) = (protocol.name_or_default(), protocol.port_or_default());
             if name.eq_ignore_ascii_case(IN_PROCESS) {
                 continue;
@@ -75,6 +76,21 @@ impl Check<'_> {
                 let message = format!("listens on {port}, as `dubbo.protocols.{other}` does");
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
+        }
+    }
+
+    fn openapi(&mut self, path: &str, protocol: &ProtocolConfig) {
+        let openapi = &protocol.triple.openapi;
+        let path = format!("{path}.triple.openapi");
+        for bad in openapi.resolve().err().into_iter().flatten() {
+            let path = format!("{path}.{}", bad.key);
+            self.error(ProblemKind::Type, &path, &bad.value, bad.message);
+        }
+        let name = protocol.name_or_default();
+        let plugin = self.extensions.canonical::<dyn Protocol>(name);
+        if plugin.is_ok_and(|plugin| plugin != TRIPLE) && *openapi != OpenApiConfig::new() {
+            let message = format!("only `{TRIPLE}` serves pages, and the protocol is `{name}`");
+            self.error(ProblemKind::Conflict, &path, "", message);
         }
     }
 
@@ -163,7 +179,7 @@ impl Check<'_> {
 
     /// What a registry of this type needs of its plugin.
     fn roads(&mut self, path: &str, registry: &RegistryConfig, plugin: &str) {
-        let kind = registry.type_or_default(self.extensions);
+        let kind = registry.type_or_default(self.config, self.extensions);
         if kind != RegistryType::Service {
             self.plugin::<dyn Registry>(path, plugin);
         }
@@ -195,7 +211,7 @@ impl Check<'_> {
         let name = application.name.as_deref().unwrap_or(APPLICATION_NAME);
         let is_registered = self.config.registries.values().any(|registry| {
             !registry.is_off()
-                && registry.type_or_default(self.extensions) != RegistryType::Interface
+                && registry.type_or_default(self.config, self.extensions) != RegistryType::Interface
         });
         if let Some(reason) = unfit_name(name).filter(|_| is_registered) {
             self.error(ProblemKind::Type, "dubbo.application.name", name, reason);

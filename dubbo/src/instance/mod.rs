@@ -7,6 +7,7 @@ mod export;
 mod filters;
 mod host;
 mod metadata;
+mod migration;
 mod refer;
 mod registries;
 mod shutdown;
