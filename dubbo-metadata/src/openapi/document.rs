@@ -6,7 +6,7 @@ use dubbo_core::service::{CallKind, MethodDescriptor};
 
 use super::{
     Documented, Format, Settings, Version,
-    schema::{Schemas, ServiceFile, Universe, one_of, source_name},
+    schema::{Schemas, ServiceFile, Universe, any_of, source_name},
     tree::{Map, Node},
     yaml,
 };
@@ -18,8 +18,8 @@ pub struct Document(Node);
 impl Document {
     /// What `services` answer to.
     pub(super) fn of(settings: &Settings, services: &[&Documented], version: Version) -> Self {
-        let types = services.iter().map(|service| Arc::clone(&service.types));
-        let mut schemas = Schemas::new(version, types.collect());
+        let descriptors = services.iter().map(|service| &*service.descriptor);
+        let mut schemas = Schemas::new(version, descriptors);
         let (mut tags, mut paths) = (Vec::new(), Map::default());
         for (interface, variants) in by_interface(services) {
             tags.push(tag(interface, &variants));
@@ -47,12 +47,15 @@ impl Document {
     /// The document as text.
     pub fn write(&self, format: Format) -> String {
         match format {
-            Format::Json => serde_json::to_string(&self.0),
-            Format::PrettyJson => serde_json::to_string_pretty(&self.0),
-            Format::Yaml => Ok(yaml::write(&self.0)),
+            Format::Json => json(serde_json::to_string(&self.0)),
+            Format::PrettyJson => json(serde_json::to_string_pretty(&self.0)),
+            Format::Yaml => yaml::write(&self.0),
         }
-        .expect("invariant: texts, numbers and maps keyed by text are JSON")
     }
+}
+
+fn json(written: serde_json::Result<String>) -> String {
+    written.expect("invariant: texts, numbers and maps keyed by text are JSON")
 }
 
 /// One of the services of an interface: they differ in group and version.
@@ -79,10 +82,14 @@ impl<'d> Variant<'d> {
         let Some(java) = &method.java else {
             return Some(self.message(schemas, &method.input));
         };
-        let parameters = java.parameters().iter();
-        let mut arguments: Vec<_> = parameters
-            .map(|parameter| schemas.java(&source_name(parameter)))
-            .collect();
+        let mut arguments: Vec<_> = if let Some(declared) = java.declaration() {
+            let parameters = declared.parameters.iter();
+            parameters.map(|name| schemas.java(name)).collect()
+        } else {
+            let parameters = java.parameters().iter();
+            let parameters = parameters.map(|name| source_name(name));
+            parameters.map(|name| schemas.java(&name)).collect()
+        };
         match arguments.len() {
             0 => None,
             // One argument stands for itself (`docs/spec/triple.md` §5.5).
@@ -93,11 +100,14 @@ impl<'d> Variant<'d> {
 
     /// What `method` answers with; nothing when it answers with nothing.
     fn response(&self, schemas: &mut Schemas, method: &MethodDescriptor) -> Option<Map> {
-        if method.java.is_none() {
+        let Some(java) = &method.java else {
             return Some(self.message(schemas, &method.output));
-        }
-        let returns = source_name(&method.output);
-        (!matches!(&*returns, "" | "void" | "java.lang.Void")).then(|| schemas.java(&returns))
+        };
+        let result = match java.declaration() {
+            Some(declared) => declared.result.to_string(),
+            None => source_name(&method.output),
+        };
+        (!matches!(&*result, "" | "void" | "java.lang.Void")).then(|| schemas.java(&result))
     }
 
     fn message(&self, schemas: &mut Schemas, name: &str) -> Map {
@@ -187,9 +197,9 @@ fn operation(
     let request = (!requests.is_empty()).then(|| {
         Map::default()
             .with_some("required", (!takes_nothing).then_some(true))
-            .with("content", content(&settings.consumes, &one_of(requests)))
+            .with("content", content(&settings.consumes, &any_of(requests)))
     });
-    let result = (!responses.is_empty()).then(|| content(&settings.produces, &one_of(responses)));
+    let result = (!responses.is_empty()).then(|| content(&settings.produces, &any_of(responses)));
     let responses: Map = settings
         .statuses
         .iter()

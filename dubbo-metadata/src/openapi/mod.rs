@@ -23,7 +23,6 @@
 //!     key: "com.example.Greeter".parse()?,
 //!     group: DEFAULT_GROUP.to_owned(),
 //!     descriptor: Arc::new(ServiceDescriptor::new("com.example.Greeter", vec![greet])),
-//!     types: Arc::default(),
 //! };
 //! let api = OpenApi::new(Settings::default(), vec![service]);
 //! let document = api.document(&Filter::default(), Version::V3_1_0).expect("a service fits");

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dubbo_core::service::{ServiceDescriptor, ServiceKey};
-use dubbo_hessian2::Types;
 
 /// A service that is exported.
 #[derive(Debug, Clone)]
@@ -14,8 +13,6 @@ pub struct Documented {
     pub group: String,
     /// Its methods.
     pub descriptor: Arc<ServiceDescriptor>,
-    /// The Java types of a service without an IDL, as far as they are known.
-    pub types: Arc<Types>,
 }
 
 /// Which services a document is to be about: those that fit everything that is asked for.
@@ -66,7 +63,6 @@ mod tests {
             )),
             key,
             group: group.to_owned(),
-            types: Arc::default(),
         }
     }
 

@@ -110,7 +110,8 @@ fn is_plain(text: &str) -> bool {
         .next()
         .is_some_and(|first| first.is_ascii_alphabetic() || first == b'/');
     begins
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"/._- ".contains(&byte))
+        && !text.ends_with(' ')
         && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
@@ -244,11 +245,11 @@ mod tests {
             .with(
                 "200",
                 Map::default()
-                    .with("list", vec!["a", "b c"])
+                    .with("list", vec!["a", "b: c"])
                     .with("empty", Map::default()),
             );
         let want = "number: 3\ntext: \"3\"\nbool: true\nword: \"true\"\nnothing: null\n\"200\":\n  list:\n    - a\n    - \
-                    \"b c\"\n  empty: {}\n";
+                    \"b: c\"\n  empty: {}\n";
         assert_eq!(write(&document.into()), want);
     }
 }

@@ -35,13 +35,7 @@ impl Schemas {
 
     /// What stands behind a reference to the class called `name`.
     pub(super) fn class(&mut self, name: &str) -> Map {
-        let described = self.types.iter().filter_map(|types| types.get(name));
-        // A service that only names a class does not know it.
-        let Some(shape) = described
-            .filter(|shape| !(shape.constants.is_empty() && shape.properties.is_empty()))
-            .cloned()
-            .next()
-        else {
+        let Some(shape) = self.classes.get(name).cloned() else {
             return typed("object").with("description", format!("An object of Java's `{name}`."));
         };
         if !shape.constants.is_empty() {

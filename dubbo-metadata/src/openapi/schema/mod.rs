@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use dubbo_hessian2::Types;
+use dubbo_core::service::{ServiceDescriptor, TypeDescription};
 
 pub(super) use self::{
     java::source_name,
@@ -31,7 +31,7 @@ use super::{
 pub(super) struct Schemas {
     version: Version,
     /// What the services know of Java's classes.
-    types: Vec<Arc<Types>>,
+    classes: HashMap<String, TypeDescription>,
     names: HashMap<Source, String>,
     taken: BTreeSet<String>,
     waiting: VecDeque<Source>,
@@ -46,11 +46,17 @@ enum Source {
 }
 
 impl Schemas {
-    /// None yet.
-    pub(super) fn new(version: Version, types: Vec<Arc<Types>>) -> Self {
+    /// None yet, for types of `services`.
+    pub(super) fn new<'s>(
+        version: Version,
+        services: impl IntoIterator<Item = &'s ServiceDescriptor>,
+    ) -> Self {
+        let types = services.into_iter().flat_map(ServiceDescriptor::types);
+        // A service that only names a class does not know it.
+        let known = types.filter(|ty| !(ty.constants.is_empty() && ty.properties.is_empty()));
         Self {
             version,
-            types,
+            classes: known.map(|ty| (ty.name.to_string(), ty.clone())).collect(),
             names: HashMap::new(),
             taken: BTreeSet::new(),
             waiting: VecDeque::new(),
@@ -131,7 +137,7 @@ impl Schemas {
         let list = typed("array");
         let list = match self.version {
             // It has no word for the first, the second and so on.
-            Version::V3_0_1 => list.with("items", one_of(items)),
+            Version::V3_0_1 => list.with("items", any_of(items)),
             Version::V3_1_0 => list.with("prefixItems", items),
         };
         list.with("minItems", count).with("maxItems", count)
@@ -169,8 +175,8 @@ impl Hash for Source {
     }
 }
 
-/// One of `schemas`, each said once.
-pub(super) fn one_of(schemas: Vec<Map>) -> Map {
+/// Any of `schemas`, each said once. They may overlap: a number may be of two kinds.
+pub(super) fn any_of(schemas: Vec<Map>) -> Map {
     let mut different: Vec<Map> = Vec::with_capacity(schemas.len());
     for schema in schemas {
         if !different.contains(&schema) {
@@ -180,7 +186,7 @@ pub(super) fn one_of(schemas: Vec<Map>) -> Map {
     if different.len() == 1 {
         return different.remove(0);
     }
-    Map::default().with("oneOf", different)
+    Map::default().with("anyOf", different)
 }
 
 /// The schema of everything that has the JSON type `name`.

@@ -1,5 +1,6 @@
 //! Services of Java interfaces.
 
+use dubbo_core::service::{Declaration, JavaSignature, TypeDescription};
 use dubbo_hessian2::{Hessian, JavaType, Types};
 
 use super::*;
@@ -32,12 +33,31 @@ fn java(
 fn users(methods: Vec<MethodDescriptor>) -> Documented {
     let mut types = Types::default();
     Profile::describe(&mut types);
-    Documented {
-        types: Arc::new(types),
-        ..documented(
-            "com.x.Users",
-            ServiceDescriptor::new("com.x.Users", methods),
-        )
+    let types = types.into_iter().map(|(name, shape)| TypeDescription {
+        name,
+        items: shape.items,
+        constants: shape.constants,
+        properties: shape.properties,
+    });
+    let service = ServiceDescriptor::new("com.x.Users", methods).with_types(types.collect());
+    documented("com.x.Users", service)
+}
+
+/// A method as the source of the interface declares it.
+fn declared(
+    name: &'static str,
+    parameters: &[&'static str],
+    result: &'static str,
+) -> MethodDescriptor {
+    let declaration = Declaration {
+        parameters: parameters.iter().map(|name| (*name).into()).collect(),
+        result: result.into(),
+    };
+    let erased = |name: &&'static str| name.split('<').next().unwrap_or_default();
+    let signature = JavaSignature::new(parameters.iter().map(erased)).declared(declaration);
+    MethodDescriptor {
+        java: Some(Arc::new(signature)),
+        ..java(name, &[], "java.lang.Object")
     }
 }
 
@@ -47,6 +67,14 @@ fn a_java_interface_is_described_by_its_signatures_and_classes() {
         java("find", &["java.lang.String"], "com.x.User$Profile"),
         java("rename", &["long", "java.lang.String"], "void"),
         java("all", &[], "java.util.List"),
+        declared(
+            "search",
+            &[
+                "java.util.Map<java.lang.String,java.util.List<com.x.Level>>",
+                "java.util.Optional<int[]>",
+            ],
+            "java.util.List<com.x.User.Profile>",
+        ),
         java(
             "sum",
             &["[I", "[[Ljava.lang.Double;"],
@@ -75,7 +103,7 @@ fn several_arguments_are_a_list_in_which_each_has_its_place() {
     };
     assert_eq!(
         body(Version::V3_0_1),
-        r#"{"items":{"oneOf":[{"format":"int64","type":"integer"},{"type":"string"}]},"maxItems":2,"minItems":2,"type":"array"}"#
+        r#"{"items":{"anyOf":[{"format":"int64","type":"integer"},{"type":"string"}]},"maxItems":2,"minItems":2,"type":"array"}"#
     );
     assert_eq!(
         body(Version::V3_1_0),
@@ -98,7 +126,7 @@ fn methods_of_one_name_share_a_path() {
     let method = &document["paths"]["/com.x.Users/get"]["post"];
     assert_eq!(
         method["requestBody"].to_string(),
-        r#"{"content":{"application/json":{"schema":{"oneOf":[{"format":"int64","type":"integer"},{"type":"string"}]}}}}"#
+        r#"{"content":{"application/json":{"schema":{"anyOf":[{"format":"int64","type":"integer"},{"type":"string"}]}}}}"#
     );
     assert_eq!(
         method["responses"]["200"]["content"]["application/json"]["schema"].to_string(),

@@ -5,7 +5,13 @@ mod pages;
 mod proto;
 mod valid;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use dubbo_core::service::{CallKind, MethodDescriptor, ServiceDescriptor};
 use prost::Message as _;
@@ -19,7 +25,6 @@ fn documented(key: &str, descriptor: ServiceDescriptor) -> Documented {
         key: key.parse().expect(key),
         group: DEFAULT_GROUP.to_owned(),
         descriptor: Arc::new(descriptor),
-        types: Arc::default(),
     }
 }
 
@@ -41,7 +46,10 @@ fn all(services: Vec<Documented>, version: Version) -> Value {
 
 /// The encoded file descriptors of `proto`, with its comments. They live as long as the test.
 fn compiled(name: &str, proto: &str) -> &'static [u8] {
-    let folder = std::env::temp_dir().join(format!("openapi-{}-{name}", std::process::id()));
+    static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let folder = format!("openapi-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join(name);
     std::fs::write(&file, proto).expect("written");
