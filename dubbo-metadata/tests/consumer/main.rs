@@ -5,6 +5,7 @@ mod cache;
 mod cases;
 mod chain;
 mod fakes;
+mod filters;
 mod mapping;
 mod outages;
 mod random;
