@@ -1,5 +1,6 @@
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
+    discovery::{InstanceCustomizer, InstanceListFilter},
     extension::Extensions,
     filter::Filter,
     protocol::Protocol,
@@ -50,6 +51,8 @@ fn linked() -> Extensions {
     for name in ["audit", "echo"] {
         extensions.register::<dyn Filter>(name, |_| Err("never made".into()));
     }
+    extensions.register::<dyn InstanceCustomizer>("zone", |_| Err("never made".into()));
+    extensions.register::<dyn InstanceListFilter>("near", |_| Err("never made".into()));
     extensions.register::<dyn Registry>("memory", |_| Err("never made".into()));
     extensions
 }
