@@ -20,7 +20,7 @@ use crate::{
         Draft, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, keys, partition,
     },
     jitter::EqualJitter,
-    model::{MetadataDiff, MetadataInfo},
+    model::{MetadataDiff, MetadataInfo, ParamConflict},
     published::Published,
 };
 
@@ -32,6 +32,8 @@ pub(super) struct Task {
     /// What the registry was told, by the ids of the instances.
     told: BTreeMap<String, Told>,
     waiters: Vec<Waiter>,
+    /// Those that the log has told of.
+    conflicts: Vec<ParamConflict>,
     random: fastrand::Rng,
     retries: EqualJitter,
 }
@@ -66,6 +68,7 @@ impl Task {
             publisher,
             told: BTreeMap::new(),
             waiters: Vec::new(),
+            conflicts: Vec::new(),
             retries: EqualJitter::new(FIRST_RETRY, LAST_RETRY),
         }
     }
@@ -97,8 +100,13 @@ impl Task {
     fn wanted(&mut self) -> Wanted {
         let mut state = self.shared.state.lock();
         self.waiters.append(&mut state.waiters);
+        let mut exported: Vec<_> = state.exported.values().collect();
+        exported.sort_by_key(|one| one.order);
         Wanted {
-            exported: state.exported.values().cloned().collect(),
+            exported: exported
+                .into_iter()
+                .map(|one| one.exported.clone())
+                .collect(),
             metadata_service: state.metadata_service.clone(),
             is_registered: state.is_registered,
         }
@@ -136,6 +144,7 @@ impl Task {
             options.protocol.as_deref(),
         );
         let published: Vec<_> = partitions.iter().map(|one| self.published(one)).collect();
+        self.tell_conflicts(&partitions);
         // Whoever hears of a revision may ask for it at once.
         self.shared.history.replace(&published, Instant::now());
         if !wanted.is_registered {
@@ -167,6 +176,21 @@ impl Task {
             Some(published) if *published.info == info => published,
             _ => Arc::new(Published::new(info)),
         }
+    }
+
+    /// Says in the log where services disagree about their instance, once.
+    fn tell_conflicts(&mut self, partitions: &[Partition]) {
+        let conflicts = partitions.iter().flat_map(|one| &one.params.conflicts);
+        let conflicts: Vec<_> = conflicts.cloned().collect();
+        for conflict in &conflicts {
+            if !self.conflicts.contains(conflict) {
+                tracing::warn!(
+                    application = self.shared.options.application, %conflict,
+                    "services disagree about a parameter of their instance"
+                );
+            }
+        }
+        self.conflicts = conflicts;
     }
 
     /// Where consumers find the metadata, once they do, and when to look again whether they do, or for a better place.
@@ -201,12 +225,13 @@ impl Task {
     ) -> ServiceInstance {
         let options = &self.shared.options;
         Draft {
-            application: &options.application,
             partition,
-            revision: published.revision(),
+            info: &published.info,
             storage,
             metadata_service: wanted.metadata_service.as_ref(),
+            labels: &options.labels,
             started_ms: options.started_ms,
+            weight: options.weight,
             tag: options.tag.as_deref(),
             environment: options.environment.as_deref(),
             cluster: self
@@ -214,9 +239,8 @@ impl Task {
                 .as_ref()
                 .filter(|_| storage == Storage::Remote)
                 .and_then(Publisher::cluster),
-            labels: &options.labels,
         }
-        .instance()
+        .instance(&options.customizers)
     }
 
     /// Registers `instance`, or updates it in place.
@@ -334,7 +358,7 @@ async fn settle(shared: &Shared, changes: &mut watch::Receiver<()>) {
         () = shared.urgent.notified() => return,
         _ = changes.changed() => {}
     }
-    let latest = Instant::now() + timings.settle;
+    let latest = Instant::now() + timings.quiet * SETTLE;
     loop {
         let quiet = Instant::now() + timings.quiet;
         tokio::select! {
@@ -367,6 +391,9 @@ fn copy(error: &RegistryError) -> RegistryError {
         _ => copy,
     }
 }
+
+/// How many times the quiet time a change waits at most while others follow.
+const SETTLE: u32 = 5;
 
 /// Waits after a registry has failed to do what it can.
 const FIRST_RETRY: Duration = Duration::from_millis(100);
