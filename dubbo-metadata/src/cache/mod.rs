@@ -16,6 +16,7 @@ use std::{
 
 use dubbo_core::metadata::Mapping;
 use parking_lot::Mutex;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::{
     sync::OnceCell,
     task::{JoinSet, spawn_blocking},
@@ -68,11 +69,13 @@ impl Cache {
         })
     }
 
-    /// A cache with files in `folder`, which is made with the first subscription if it is not there.
-    pub fn in_folder(folder: &Path, room: usize) -> Arc<Self> {
+    /// A cache with files in a folder of its own for `application`, the one that consumes, in the folder `base`. Both are
+    /// made with the first subscription if they are not there.
+    pub fn in_folder(base: &Path, application: &str, room: usize) -> Arc<Self> {
+        let folder = base.join(file_name(application));
         let disk = Disk {
-            folder: folder.to_owned(),
-            files: Arc::new(Mutex::new(Files::new(folder, room))),
+            files: Arc::new(Mutex::new(Files::new(&folder, room))),
+            folder,
             is_loaded: OnceCell::new(),
             dumps: Mutex::new(Dumps {
                 running: Some(JoinSet::new()),
@@ -267,8 +270,38 @@ impl Drop for Pin {
     }
 }
 
+/// The application's name as that of a file, whatever is in it.
+fn file_name(application: &str) -> String {
+    let name = utf8_percent_encode(application, ESCAPED).to_string();
+    match name.strip_prefix('.') {
+        Some(rest) => format!("%2E{rest}"),
+        None => name,
+    }
+}
+
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+
 /// How long changes are gathered before the files are written.
 const DUMP_AFTER: Duration = Duration::from_secs(5);
 
 /// How long a first subscription waits for the files.
 const LOAD_WITHIN: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_no_file_name_is_written_as_one() {
+        for (application, want) in [
+            ("order-center_2.x", "order-center_2.x"),
+            ("a/b", "a%2Fb"),
+            ("..", "%2E."),
+            ("../../etc", "%2E.%2F..%2Fetc"),
+            ("käse", "k%C3%A4se"),
+            ("a b\\c:d\u{0}%2F", "a%20b%5Cc%3Ad%00%252F"),
+        ] {
+            assert_eq!(file_name(application), want, "{application}");
+        }
+    }
+}

@@ -169,7 +169,7 @@ async fn changes_of_five_seconds_are_written_together() {
 
     // What is no news is not written.
     for name in ["metadata.v1", "mapping.v1"] {
-        fs::remove_file(folder.0.join(name)).expect("it is there");
+        fs::remove_file(folder.0.join(APP).join(name)).expect("it is there");
     }
     list_all(&world, &["r1"]);
     following.until(1).await;
@@ -216,8 +216,8 @@ async fn files_of_another_kind_are_left_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_folder_that_cannot_be_written_is_done_without() {
     let folder = Folder::new("file");
-    folder.write("file", b"");
-    let cache = Cache::in_folder(&folder.0.join("file/below"), 1 << 20);
+    fs::write(folder.0.join("file"), b"").expect("it can be written");
+    let cache = Cache::in_folder(&folder.0.join("file"), APP, 1 << 20);
     let world = World::with(|options| options.cache = Arc::clone(&cache));
     serve(&world, "C", 1, 10);
     world.report.map("a.B", "C");
@@ -243,7 +243,7 @@ async fn before(folder: &Folder, strong: &[&str]) {
 }
 
 fn world(folder: &Folder) -> (World, Arc<Cache>) {
-    let cache = Cache::in_folder(&folder.0, 1 << 20);
+    let cache = Cache::in_folder(&folder.0, APP, 1 << 20);
     let world = World::with(|options| options.cache = Arc::clone(&cache));
     (world, cache)
 }
@@ -292,6 +292,9 @@ fn revisions(folder: &Folder) -> Vec<String> {
     revisions
 }
 
+/// The application that consumes.
+const APP: &str = "consumer";
+
 const TITLE: &str = "dubbo-rust metadata 1\n";
 
 /// A folder that goes with the test.
@@ -301,20 +304,20 @@ impl Folder {
     fn new(name: &str) -> Self {
         let name = format!("dubbo-metadata-cache-{}-{name}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        fs::create_dir_all(folder.join(APP)).expect("a temporary folder can be made");
         Self(folder)
     }
 
     fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.join(name)).expect("it is there")
+        fs::read(self.0.join(APP).join(name)).expect("it is there")
     }
 
     fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.0.join(name), bytes).expect("it can be written");
+        fs::write(self.0.join(APP).join(name), bytes).expect("it can be written");
     }
 
     fn has(&self, name: &str) -> bool {
-        Path::exists(&self.0.join(name))
+        Path::exists(&self.0.join(APP).join(name))
     }
 }
 

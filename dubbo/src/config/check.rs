@@ -18,7 +18,7 @@ use super::{
     Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig, ReferenceConfig,
     RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
-    names::{self, Fault, IN_PROCESS},
+    names::{self, FILE_CACHE, Fault, IN_PROCESS},
 };
 
 /// Checks what only the whole configuration can tell, code included.
@@ -145,6 +145,13 @@ impl Check<'_> {
             if address.contains('?') {
                 let message = "takes no parameters; write them under `params`";
                 self.error(ProblemKind::Type, &address_path, address, message);
+            }
+            if let Some(value) = registry.params.get(FILE_CACHE)
+                && value.parse::<bool>().is_err()
+            {
+                let message = format!("expected `true` or `false`, found `{value}`");
+                let path = format!("{path}.params.{FILE_CACHE}");
+                self.error(ProblemKind::Type, &path, value, message);
             }
             let hosts = registry.hosts();
             // What a plugin needs is known of those that are there.

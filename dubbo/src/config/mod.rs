@@ -50,13 +50,13 @@ pub use self::{
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
         ApplicationConfig, ApplicationMigrationConfig, Config, ConsumerConfig, EnvConfig, Hessian2Config, Layered, LogFormat,
-        LogLevel, LoggerConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, MigrationConfig,
+        LogLevel, LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, MigrationConfig,
         OpenApiConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig, RegistryType, Secret,
         Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,
     },
 };
 
-pub(crate) use self::{check::Served, names::direct_url};
+pub(crate) use self::{check::Served, names::{FILE_CACHE, direct_url}};
 
 #[cfg(test)]
 mod tests;

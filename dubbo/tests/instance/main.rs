@@ -2,18 +2,21 @@
 
 mod applications;
 mod balance;
+mod cache;
 mod clients;
 mod discovery;
 mod drain;
 mod filters;
 mod hessian2;
 mod injvm;
+mod instances;
 mod java;
 mod keep_alive;
 mod layers;
 mod lifecycle;
 mod limits;
 mod metadata_keys;
+mod migration;
 mod ports;
 mod probe;
 mod published;

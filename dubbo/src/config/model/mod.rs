@@ -27,7 +27,7 @@ pub use self::{
     hessian2::Hessian2Config,
     labels::EnvConfig,
     logger::{LogFormat, LogLevel, LoggerConfig},
-    metadata::{MetadataConfig, MetadataReportConfig},
+    metadata::{MetadataCacheConfig, MetadataConfig, MetadataReportConfig},
     migration::{ApplicationMigrationConfig, MigrationConfig},
     openapi::OpenApiConfig,
     protocol::{ProtocolConfig, TripleConfig},

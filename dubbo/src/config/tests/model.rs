@@ -16,7 +16,27 @@ fn every_key_sets_what_its_builder_method_sets() {
                 .environment("cn")
                 .group("g0")
                 .version("1.10")
-                .tag("gray"),
+                .tag("gray")
+                .weight(50)
+                .protocol("TRI"),
+        )
+        .label("zone", "east")
+        .label("note", "a;b=c")
+        .env(EnvConfig::new().keys(["POD_NAME", "Rack"]))
+        .metadata(
+            MetadataConfig::new()
+                .instance_customizer(["zone"])
+                .publish_delay(ms(250))
+                .info_cache_size(0)
+                .info_cache_expire(Duration::from_mins(1))
+                .secret_params(["token", "Key"])
+                .gc_dry_run(true)
+                .cache(
+                    MetadataCacheConfig::new()
+                        .enabled(true)
+                        .path("/var/cache/dubbo")
+                        .size(1 << 20),
+                ),
         )
         .protocol(
             "tri",
@@ -38,7 +58,8 @@ fn every_key_sets_what_its_builder_method_sets() {
                 .password("p")
                 .param("k", "v")
                 .param("n", "1.10")
-                .registry_type(RegistryType::Interface),
+                .registry_type(RegistryType::Interface)
+                .instance_filter(["near"]),
         )
         .provider(provider())
         .consumer(consumer())
@@ -169,6 +190,18 @@ dubbo:
     group: g0
     version: 1.10
     tag: gray
+    weight: 50
+    protocol: TRI
+  labels: {zone: east, note: a;b=c}
+  env: {keys: 'POD_NAME, Rack'}
+  metadata:
+    instance-customizer: zone
+    publish-delay: 250ms
+    info-cache-size: 0
+    info-cache-expire: 1m
+    secret-params: [token, Key]
+    gc-dry-run: true
+    cache: {enabled: true, path: /var/cache/dubbo, size: 1mib}
   protocols:
     tri:
       name: tri
@@ -189,6 +222,7 @@ dubbo:
       password: p
       params: {k: v, n: 1.10}
       registry-type: interface
+      instance-filter: [near]
   provider:
     filter: default,audit
     registry-ids: [local]

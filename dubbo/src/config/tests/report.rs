@@ -117,6 +117,10 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:3:29: dubbo.registries.a.address: `127.0.0.1:99999` is no address: `memory://127.0.0.1:99999` is not a URL: port \"99999\" is not a number up to 65535",
         ),
         (
+            "registries: {a: {protocol: memory, params: {file-cache: 'no'}}}",
+            "t.yaml:2:58: dubbo.registries.a.params.file-cache: expected `true` or `false`, found `no`",
+        ),
+        (
             "application: {metadata-type: remote}",
             "t.yaml:2:32: dubbo.application.metadata-type: needs a metadata report: set `metadata-report`, or let a \
              registry be one with `use-as-meta-report`",
@@ -125,6 +129,21 @@ fn what_contradicts_itself_is_refused() {
             "provider: {version: 1, services: {A: {interface: s.S}, B: {interface: s.S, version: 1}, \
              C: {interface: s.S, version: 2}, s.S: {version: 3, group: g}}}",
             "t.yaml:2:58: dubbo.provider.services.B: serves `s.S:1`, as `dubbo.provider.services.A` does",
+        ),
+        (
+            "labels: 'zone'\n  application: {weight: 0, protocol: tree}\n  metadata: {instance-customizer: [zone, zoom]}\n  \
+             registries: {a: {protocol: memory, instance-filter: far}}",
+            "t.yaml:2:11: dubbo.labels: the label `zone` has no `=`; write `name=value`, and a value with `;` in it in a map\n\
+             t.yaml:3:25: dubbo.application.weight: expected a whole number from 1 to 10000, found `0`\n\
+             t.yaml:3:38: dubbo.application.protocol: no protocol is called `tree`; linked: injvm, tri (did you mean `tri`?)\n\
+             t.yaml:4:37: dubbo.metadata.instance-customizer: no instance customizer is called `zoom`; linked: zone (did you mean `zone`?)\n\
+             t.yaml:5:55: dubbo.registries.a.instance-filter: no instance list filter is called `far`; linked: near",
+        ),
+        (
+            "labels: {zone: '', dubbo.endpoints: x, k: [a]}",
+            "t.yaml:2:18: dubbo.labels.zone: the label `zone` has no value; write one, or leave the label out\n\
+             t.yaml:2:39: dubbo.labels.dubbo.endpoints: the label `dubbo.endpoints` is written by the framework; give it another name\n\
+             t.yaml:2:45: dubbo.labels.k: expected a text, found a list",
         ),
         (
             "protocols: {t: {}, i: {name: injvm}}\n  provider: {services: {A: {interface: S, protocol-ids: t}, \

@@ -17,7 +17,7 @@ use dubbo_metadata::{
     provider::{Provider, ProviderOptions},
 };
 
-use super::{Application, NamedRegistry, Reports, Roads, url};
+use super::{Application, Caches, NamedRegistry, Reports, Roads, url};
 use crate::{
     config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
     error::Error,
@@ -31,6 +31,7 @@ pub(super) struct Make<'m> {
     pub(super) fetch: &'m Arc<dyn Fetch>,
     pub(super) reports: &'m Reports,
     pub(super) slots: &'m FetchSlots,
+    pub(super) caches: &'m Caches,
 }
 
 impl Make<'_> {
@@ -146,6 +147,7 @@ impl Make<'_> {
         let mut options = ConsumerOptions::new(id, Arc::clone(discovery), Arc::clone(self.fetch));
         options.reports.clone_from(self.reports);
         options.fetch_slots = self.slots.clone();
+        options.cache = self.caches.of(url);
         options.filters = self.plugins(registry.instance_filter.as_deref(), url)?;
         let lists = url.param("subscribed-services").unwrap_or_default();
         let names = lists

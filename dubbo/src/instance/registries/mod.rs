@@ -1,5 +1,6 @@
 //! The configured registries: what is registered there and looked for, by interfaces, by the application, or both.
 
+mod cache;
 mod make;
 mod migration;
 mod relay;
@@ -24,6 +25,7 @@ use dubbo_metadata::{
 use dubbo_registry::matching::Category;
 use futures_util::FutureExt as _;
 
+pub(super) use self::cache::Caches;
 use self::make::{Make, reports};
 use super::export::application_name;
 use crate::{config::Config, error::Error};
@@ -34,6 +36,7 @@ pub(super) struct Registries {
     reports: Reports,
     /// Adds this application to those that its interfaces are provided by; none without application-level discovery.
     registrar: Option<Arc<Registrar>>,
+    caches: Caches,
     migration: Arc<Controller>,
 }
 
@@ -86,6 +89,7 @@ impl Registries {
         config: &Config,
         extensions: &Extensions,
         fetch: &Arc<dyn Fetch>,
+        caches: Caches,
     ) -> Result<Self, Error> {
         let registries = || {
             config
@@ -103,6 +107,7 @@ impl Registries {
                 fetch,
                 reports: &reports,
                 slots: &slots,
+                caches: &caches,
             };
             all.push(Arc::new(make.registry(id, registry)?));
         }
@@ -120,6 +125,7 @@ impl Registries {
             all,
             reports,
             registrar: registrar.transpose()?,
+            caches,
             migration,
         })
     }
@@ -155,6 +161,11 @@ impl Registries {
         self.registrar.as_ref()
     }
 
+    /// The metadata reports by their ids.
+    pub(super) fn reports(&self) -> Reports {
+        self.reports.clone()
+    }
+
     /// Adds the application to those that `interface` is provided by. It goes on in the background, unless mappings are
     /// required.
     pub(super) async fn map(&self, interface: &str) -> Result<(), RegistryError> {
@@ -186,6 +197,7 @@ impl Registries {
         self.migration.close().await;
         let registries = self.all.iter().map(|registry| registry.close());
         futures_util::future::join_all(registries).await;
+        self.caches.close().await;
         let reports = self.reports.iter().map(|(_, report)| report.close());
         futures_util::future::join_all(reports).await;
     }
