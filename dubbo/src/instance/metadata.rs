@@ -2,19 +2,21 @@
 
 use std::sync::{Arc, Weak};
 
+use bytes::Bytes;
 use dubbo_cluster::migration::Controller;
-use dubbo_core::{discovery::ServiceInstance, protocol::Protocol, url::Url};
+use dubbo_core::{discovery::ServiceInstance, protocol::Protocol, service::ServiceKey, url::Url};
 use dubbo_metadata::{
     consumer::Consumer,
     instance::{MetaVersion, MetadataServiceParams},
     mapping::{MappingView, Registrar, RegistrationStatus},
+    openapi::OpenApi,
     provider::Provider,
     published::History,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{Inner, export};
+use super::{Inner, definitions::Definitions, export};
 use crate::{
     config::{Config, MetadataType, ProtocolConfig},
     error::Error,
@@ -26,7 +28,10 @@ pub(super) struct OwnMetadata {
     application: String,
     registries: Vec<OwnRegistry>,
     registrar: Option<Arc<Registrar>>,
+    migration: Option<Arc<Controller>>,
     told: Arc<Told>,
+    definitions: Arc<Definitions>,
+    openapi: Option<OpenApi>,
 }
 
 /// The application at one registry that is told of it.
@@ -85,6 +90,22 @@ impl Content for OwnMetadata {
         let subscribed = subscribed.iter().filter_map(Weak::upgrade);
         subscribed.map(Arc::unwrap_or_clone).collect()
     }
+
+    fn definition(&self, service: &ServiceKey) -> Option<Bytes> {
+        self.definitions.of(service)
+    }
+
+    fn instance(&self) -> Option<ServiceInstance> {
+        self.registries.iter().find_map(|registry| {
+            let instances = registry.provider.instances();
+            let instances = instances.borrow();
+            instances.first().cloned()
+        })
+    }
+
+    fn openapi(&self) -> Option<&OpenApi> {
+        self.openapi.as_ref()
+    }
 }
 
 impl AdminContent for OwnMetadata {
@@ -113,7 +134,7 @@ impl AdminContent for OwnMetadata {
     }
 
     fn migration(&self) -> Option<&Controller> {
-        None
+        self.migration.as_deref()
     }
 
     fn over(&self) -> watch::Receiver<bool> {
@@ -122,8 +143,12 @@ impl AdminContent for OwnMetadata {
 }
 
 impl Inner {
-    /// Exports the metadata services beside the services at `exported`.
-    pub(super) async fn export_metadata(&self, exported: &[Url]) -> Result<(), Error> {
+    /// Exports the metadata services beside the services at `exported`, whose documents are `openapi`.
+    pub(super) async fn export_metadata(
+        &self,
+        exported: &[Url],
+        openapi: Option<OpenApi>,
+    ) -> Result<(), Error> {
         let application = export::application_name(&self.config);
         let access = Access::of(application, &self.config.metadata);
         let registries = self.registries.applications();
@@ -137,7 +162,11 @@ impl Inner {
                 })
                 .collect(),
             registrar: self.registries.registrar().cloned(),
+            migration: (self.registries.can_migrate())
+                .then(|| Arc::clone(self.registries.migration())),
             told: Arc::clone(&self.told),
+            definitions: Arc::clone(&self.definitions),
+            openapi,
         });
         let is_asked = !content.registries.is_empty() && !exported.is_empty();
         if is_asked && is_wanted(&self.config) {

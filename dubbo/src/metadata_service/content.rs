@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use dubbo_core::url::Url;
-use dubbo_metadata::published::{History, Published};
+use bytes::Bytes;
+use dubbo_core::{discovery::ServiceInstance, service::ServiceKey, url::Url};
+use dubbo_metadata::{
+    openapi::OpenApi,
+    published::{History, Published},
+};
 
 /// What an application says about itself.
 ///
@@ -21,6 +25,15 @@ pub(crate) trait Content: Send + Sync + 'static {
 
     /// The services that are referred to, as registries are told of them.
     fn subscribed(&self) -> Vec<Url>;
+
+    /// What `service`, which is exported, takes and gives: a definition in JSON.
+    fn definition(&self, service: &ServiceKey) -> Option<Bytes>;
+
+    /// The instance that registries were told of; of several, one.
+    fn instance(&self) -> Option<ServiceInstance>;
+
+    /// The documents of what is exported; `None` where they are switched off.
+    fn openapi(&self) -> Option<&OpenApi>;
 
     /// The metadata of `revision`, whichever registry it was published for.
     fn find(&self, revision: &str) -> Option<Arc<Published>> {

@@ -11,6 +11,7 @@
 //! | `access` | who may ask them, and how often |
 //! | `encodings` | answers that are encoded once |
 //! | `message` | metadata as the second version's messages |
+//! | `openapi` | what is served, as an OpenAPI document |
 //! | `target` | which service of an instance to call, and where |
 //! | `fetch` | the call |
 
@@ -20,6 +21,7 @@ mod content;
 mod encodings;
 mod fetch;
 mod message;
+mod openapi;
 mod server;
 mod target;
 mod v1;

@@ -21,7 +21,7 @@ pub(crate) trait AdminContent: Content {
     /// What the interfaces that it calls are mapped to, by registry.
     fn mappings(&self) -> Vec<(&str, MappingView)>;
 
-    /// What moves the application's references from interfaces to applications; none without a registry for both.
+    /// What moves the application's references from interfaces to applications; none where no registry is used both ways.
     fn migration(&self) -> Option<&Controller>;
 
     /// Becomes true when the application ends, and nothing more is to be seen.

@@ -13,7 +13,6 @@ mod watch;
 
 use std::sync::Arc;
 
-use dubbo_cluster::migration::Controller;
 use dubbo_core::{
     provider::Service,
     request::{Request, Response},
@@ -75,15 +74,6 @@ impl Admin {
         place.map(Arc::new).map_err(|_| {
             Status::resource_exhausted(format!(
                 "{MOST_WATCHES} calls watch `{}` already; end one of them",
-                self.content.application()
-            ))
-        })
-    }
-
-    fn migration(&self) -> Result<&Controller, Status> {
-        self.content.migration().ok_or_else(|| {
-            Status::failed_precondition(format!(
-                "`{}` has no registry that it may follow both by interface and by application",
                 self.content.application()
             ))
         })
@@ -197,7 +187,14 @@ impl proto::MetadataAdmin for Admin {
         &self,
         _: Request<proto::MigrationStatusRequest>,
     ) -> Result<Response<proto::MigrationStatusResponse>, Status> {
-        Ok(Response::new(self.migration()?.status().into()))
+        let status = match self.content.migration() {
+            Some(migration) => migration.status().into(),
+            None => proto::MigrationStatusResponse {
+                application: self.content.application().to_owned(),
+                ..Default::default()
+            },
+        };
+        Ok(Response::new(status))
     }
 
     async fn set_migration_rule(
@@ -206,7 +203,14 @@ impl proto::MetadataAdmin for Admin {
     ) -> Result<Response<proto::SetMigrationRuleResponse>, Status> {
         let from = request.context().remote_address();
         let rule = &request.message().rule;
-        self.migration()?
+        let Some(migration) = self.content.migration() else {
+            return Err(Status::failed_precondition(format!(
+                "`{}` has nothing to migrate: none of its registries is used both by interfaces and by applications \
+                 (`registry-type: all`)",
+                self.content.application()
+            )));
+        };
+        migration
             .set_rule(rule)
             .map_err(|error| Status::invalid_argument(error.to_string()).with_source(error))?;
         tracing::info!(?from, rule, "an operator has set the rule of the migration");

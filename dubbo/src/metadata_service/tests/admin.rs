@@ -39,6 +39,7 @@ struct Application {
     histories: [(&'static str, History); 2],
     instances: watch::Sender<Arc<[ServiceInstance]>>,
     migration: Arc<Controller>,
+    can_migrate: bool,
     over: watch::Sender<bool>,
 }
 
@@ -81,7 +82,7 @@ impl AdminContent for Application {
     }
 
     fn migration(&self) -> Option<&Controller> {
-        Some(&self.migration)
+        self.can_migrate.then_some(&*self.migration)
     }
 
     fn over(&self) -> watch::Receiver<bool> {
@@ -98,10 +99,15 @@ struct Rig {
 impl Rig {
     /// The application of the specification, at two registries, the second of which knows nothing of it yet.
     async fn new() -> Self {
+        Self::with(true).await
+    }
+
+    async fn with(can_migrate: bool) -> Self {
         let content = Arc::new(Application {
             histories: [("east", history([fixture()])), ("west", history([]))],
             instances: watch::Sender::default(),
             migration: Controller::new(ControllerOptions::new(PROVIDER, 1)),
+            can_migrate,
             over: watch::Sender::default(),
         });
         let access = Access::of(PROVIDER, &MetadataConfig::new());
@@ -411,4 +417,22 @@ async fn a_rule_of_the_migration_is_taken_in_or_refused_with_what_is_wrong_with_
     assert!(refused.refused.contains("SIDEWAYS"), "{refused:?}");
     set("").await.expect("taken back");
     assert_eq!(status().await.rule_from, "");
+}
+
+#[tokio::test]
+async fn where_nothing_migrates_no_rule_is_taken() {
+    let rig = Rig::with(false).await;
+    let status = rig.client.migration_status(MigrationStatusRequest {});
+    let status = status.await.expect("answered").into_message();
+    assert_eq!(
+        (&*status.application, status.references.len()),
+        (PROVIDER, 0)
+    );
+    let rule = "step: FORCE_APPLICATION".to_owned();
+    let set = rig
+        .client
+        .set_migration_rule(SetMigrationRuleRequest { rule });
+    let error = set.await.expect_err("it would do nothing");
+    assert_eq!(error.code(), Code::FailedPrecondition);
+    assert!(error.message().contains("`registry-type: all`"), "{error}");
 }

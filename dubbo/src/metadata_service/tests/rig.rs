@@ -2,15 +2,18 @@
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use dubbo_core::{
     discovery::ServiceInstance,
     extension::Extensions,
     protocol::{Exporter, Protocol},
+    service::ServiceKey,
     url::Url,
 };
 use dubbo_hessian2::DecodeOptions;
 use dubbo_metadata::{
     model::{MetadataInfo, ServiceInfo},
+    openapi::OpenApi,
     published::{History, Published},
     revision::Algorithm,
 };
@@ -30,6 +33,10 @@ pub(super) struct Application {
     pub(super) histories: Vec<History>,
     pub(super) exported: Vec<Url>,
     pub(super) subscribed: Vec<Url>,
+    /// By service key.
+    pub(super) definitions: HashMap<String, Bytes>,
+    pub(super) instance: Option<ServiceInstance>,
+    pub(super) openapi: Option<OpenApi>,
 }
 
 impl Application {
@@ -61,6 +68,18 @@ impl Content for Application {
 
     fn subscribed(&self) -> Vec<Url> {
         self.subscribed.clone()
+    }
+
+    fn definition(&self, service: &ServiceKey) -> Option<Bytes> {
+        self.definitions.get(&service.to_string()).cloned()
+    }
+
+    fn instance(&self) -> Option<ServiceInstance> {
+        self.instance.clone()
+    }
+
+    fn openapi(&self) -> Option<&OpenApi> {
+        self.openapi.as_ref()
     }
 }
 
