@@ -149,3 +149,24 @@ fn metadata_admin_shows_what_an_operator_sees() {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
     }
 }
+
+#[test]
+fn migration_moves_a_consumer_from_interfaces_to_the_application_and_back() {
+    let text = run(env!("CARGO_BIN_EXE_migration"), &[]);
+    let rules: Vec<_> = text.split("rule: ").skip(1).collect();
+    let lines = [
+        ("FORCE_INTERFACE", "I(1)", "  0 calls by the application, "),
+        ("APPLICATION_FIRST", "AF(I-1,A-1)", "1.00 ≥ 1\n"),
+        ("FORCE_APPLICATION", "A(1)", ", 0 by the interface: "),
+        ("FORCE_INTERFACE", "I(1)", "  0 calls by the application, "),
+        ("APPLICATION_FIRST", "AF(I-1,A-1)", ", 0 by the interface: "),
+    ];
+    assert_eq!(rules.len(), lines.len(), "{text}");
+    for (rule, (step, short, calls)) in rules.iter().zip(lines) {
+        let status = format!("{step} in greet.Greeter at registry memory://local: {short}\n");
+        assert!(rule.contains(&status), "{status} in {rule}");
+        assert!(rule.contains(calls), "{calls} in {rule}");
+        assert!(!rule.contains("  0 calls by the application, 0 by"), "{rule}");
+    }
+    assert!(text.ends_with(" calls, and none of them failed\n"), "{text}");
+}
