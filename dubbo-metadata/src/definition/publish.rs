@@ -6,7 +6,7 @@ use bytes::Bytes;
 use dubbo_core::{
     metadata::MetadataReport,
     registry::{RegistryError, RegistryErrorKind},
-    url::{Key, Url, UrlError},
+    url::{Key, Url},
 };
 use parking_lot::Mutex;
 use tokio::{
@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{DefinitionId, Side};
-use crate::jitter::EqualJitter;
+use crate::{error::MetadataError, jitter::EqualJitter};
 
 /// What a [`Publisher`] is made from.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Publisher {
     /// # Errors
     ///
     /// A report's parameter is neither `true` nor `false`.
-    pub fn new(options: PublisherOptions) -> Result<Self, UrlError> {
+    pub fn new(options: PublisherOptions) -> Result<Self, MetadataError> {
         let targets = options.reports.into_iter().map(Target::new);
         Ok(Self {
             targets: targets.collect::<Result<_, _>>()?,
@@ -157,10 +157,14 @@ struct Target {
 }
 
 impl Target {
-    fn new((name, report): (String, Arc<dyn MetadataReport>)) -> Result<Self, UrlError> {
+    fn new((name, report): (String, Arc<dyn MetadataReport>)) -> Result<Self, MetadataError> {
         let url: &Url = report.url();
-        let providers = url.get(&REPORT_DEFINITION)?;
-        let consumers = url.get(&REPORT_CONSUMER_DEFINITION)?;
+        let unreadable = |source| MetadataError::ReportParams {
+            report: name.clone(),
+            source,
+        };
+        let providers = url.get(&REPORT_DEFINITION).map_err(unreadable)?;
+        let consumers = url.get(&REPORT_CONSUMER_DEFINITION).map_err(unreadable)?;
         let consumers = consumers.unwrap_or_else(|| url.protocol() != NACOS);
         Ok(Self {
             providers,

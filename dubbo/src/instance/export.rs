@@ -16,7 +16,10 @@ use dubbo_core::{
 };
 use dubbo_protocol::java::with_built_ins;
 
-use super::{INJVM, Inner, Running, activity::CountCalls, filters, registries::NamedRegistry};
+use super::{
+    ENDED_MEANWHILE, INJVM, Inner, Running, activity::CountCalls, filters, openapi::Served,
+    registries::NamedRegistry,
+};
 use crate::{
     config::{ApplicationConfig, Config, ProtocolConfig, Serialization, ServiceConfig, defaults},
     error::Error,
@@ -27,6 +30,7 @@ impl Inner {
     pub(super) async fn start(&self) -> Result<(), Error> {
         let mut to_register = Vec::new();
         let mut bound = Vec::new();
+        let mut served = Served::default();
         for provided in &self.provided {
             for (id, protocol) in self.protocols_of(&provided.config) {
                 let url = self
@@ -39,8 +43,9 @@ impl Inner {
                     continue;
                 }
                 bound.push(url.clone());
+                served.add(id, &url, provided.service.descriptor());
                 if provided.config.not_register != Some(true) {
-                    to_register.push((&provided.config, url));
+                    to_register.push((provided, url));
                 }
             }
         }
@@ -52,11 +57,13 @@ impl Inner {
                  unset it"
             );
         }
-        self.export_metadata(&bound).await?;
+        let openapi = self.serve_pages(served).await?;
+        self.export_metadata(&bound, openapi).await?;
         let (mut applications, mut interfaces) = (BTreeSet::new(), BTreeSet::new());
-        for (config, url) in to_register {
+        for (provided, url) in to_register {
             let url = self.to_registry.published(&url);
-            let chosen = self.registries.chosen(config.registry_ids.as_deref());
+            let ids = provided.config.registry_ids.as_deref();
+            let chosen = self.registries.chosen(ids);
             for (index, registry) in chosen {
                 if let Some(provider) = registry.provider() {
                     provider.export(&url)?;
@@ -67,12 +74,15 @@ impl Inner {
                     self.register(index, registry, &url).await?;
                 }
             }
+            self.definitions
+                .exports(provided.service.descriptor(), &url);
             self.told.exports(url);
         }
         for index in applications {
             self.register_application(index).await?;
         }
-        // Only now: a name that is in a mapping stays there, whatever becomes of this start.
+        // Only now: a name that is in a mapping stays there, whatever becomes of this start, and so does a definition.
+        self.definitions.publish();
         for interface in &interfaces {
             self.registries.map(interface).await?;
         }
@@ -300,8 +310,6 @@ pub(super) fn now_millis() -> u128 {
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis())
 }
-
-const ENDED_MEANWHILE: Error = Error::State("the instance was shut down while it started");
 
 /// What a service without `ip` listens on.
 const ALL_ADDRESSES: &str = "0.0.0.0";

@@ -103,6 +103,7 @@ impl Inner {
             join_all(services),
             join_all(applications),
             self.registries.end_mapping(),
+            self.definitions.close(),
         );
     }
 

@@ -29,6 +29,7 @@ pub(super) struct Source {
     preferred: bool,
     zone: Option<String>,
     weight: u32,
+    is_of_registry: bool,
 }
 
 impl Source {
@@ -38,6 +39,7 @@ impl Source {
             preferred: false,
             zone: None,
             weight: defaults::WEIGHT,
+            is_of_registry: false,
         }
     }
 
@@ -47,7 +49,13 @@ impl Source {
             preferred: registry.preferred,
             zone: registry.zone.clone(),
             weight: registry.weight,
+            is_of_registry: true,
         }
+    }
+
+    /// Whether a registry knows who calls.
+    pub(super) fn is_of_registry(&self) -> bool {
+        self.is_of_registry
     }
 }
 

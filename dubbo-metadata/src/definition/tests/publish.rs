@@ -128,7 +128,7 @@ async fn javas_parameters_say_what_a_report_takes() {
     let error = Publisher::new(PublisherOptions::new(reports, 1)).expect_err("no switch");
     let error = error.to_string();
     assert!(
-        error.contains("report-definition") && error.contains("yes"),
+        error.contains("zk") && error.contains("report-definition") && error.contains("yes"),
         "{error}"
     );
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use dubbo_cluster::migration::{Controller, ControllerOptions};
 use dubbo_core::{
     call::{Client as _, Stub},
@@ -15,6 +16,7 @@ use dubbo_core::{
 use dubbo_metadata::{
     mapping::{MappingView, RegistrationStatus},
     model::{MetadataInfo, ServiceInfo},
+    openapi::OpenApi,
     published::{History, Published},
     revision::Algorithm,
 };
@@ -61,6 +63,18 @@ impl Content for Application {
 
     fn subscribed(&self) -> Vec<Url> {
         Vec::new()
+    }
+
+    fn definition(&self, _: &ServiceKey) -> Option<Bytes> {
+        None
+    }
+
+    fn instance(&self) -> Option<ServiceInstance> {
+        None
+    }
+
+    fn openapi(&self) -> Option<&OpenApi> {
+        None
     }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 mod admin;
 mod clients;
+mod first;
 mod recorded;
 mod recordings;
 mod rig;
