@@ -35,6 +35,14 @@ pub enum Error {
         /// Why not.
         source: ProtocolError,
     },
+    /// Pages cannot be served beside calls.
+    #[error("cannot serve pages at {path}: {source}")]
+    Pages {
+        /// Where they were to be.
+        path: String,
+        /// Why not.
+        source: ProtocolError,
+    },
     /// A reference has no provider, and `check` says that it must have one.
     #[error(
         "no provider of {service} within {waited_millis} ms: {reason} (set `check: false` to start without one)"

@@ -17,6 +17,7 @@ mod lifecycle;
 mod limits;
 mod metadata_keys;
 mod migration;
+mod openapi;
 mod ports;
 mod probe;
 mod published;

@@ -1,6 +1,7 @@
 //! The metadata service of a whole application: what it answers once it has been started, and who notices.
 
 mod admin;
+mod openapi;
 mod secured;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
