@@ -307,8 +307,8 @@ impl Status {
     /// Says how long whoever tries again should wait first. It travels in milliseconds: as the trailer
     /// `grpc-retry-pushback-ms` over Triple, as the attachment `dubbo-retry-pushback-ms` over the classic protocol
     /// (`docs/spec/cluster.md` §7.4).
-    pub fn with_pushback(mut self, wait: Duration) -> Self {
-        self.0.pushback = Some(wait);
+    pub fn with_pushback(mut self, wait: impl Into<Option<Duration>>) -> Self {
+        self.0.pushback = wait.into();
         self
     }
 

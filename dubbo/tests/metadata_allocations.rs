@@ -37,7 +37,7 @@ async fn cost(services: usize) -> Cost {
                 protocols: {tri: {ip: 127.0.0.1, port: 0}}, metadata: {admin: true, rate-limit: 0}}";
     let mut builder = Instance::load_with(&LoadOptions::text("dubbo.yaml", yaml)).expect("YAML");
     for number in 0..services {
-        let service = JavaService::new(format!("com.example.Service{number}"));
+        let service = JavaService::new(format!("com.example.Service{number}").leak());
         builder = builder.provide(service.method("ping", async |_: Request<()>| Ok(1.into())));
     }
     let provider = builder.build().expect("valid");

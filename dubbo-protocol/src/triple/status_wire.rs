@@ -98,10 +98,7 @@ pub(crate) fn read_status(headers: &HeaderMap) -> Option<Result<(), Status>> {
     let wait = pushback
         .and_then(|value| value.to_str().ok())
         .and_then(pushback::read);
-    Some(Err(match wait {
-        Some(wait) => status.with_pushback(wait),
-        None => status,
-    }))
+    Some(Err(status.with_pushback(wait)))
 }
 
 /// Whether response headers say that the application failed the call, as Dubbo Java does beside code 2.

@@ -14,7 +14,7 @@ use dubbo::{
 };
 use dubbo_registry::memory::MemoryRegistry;
 use dubbo_test::soon;
-use examples::greet::{GreeterClient, GreeterServer};
+use examples::greet::{GreetRequest, GreeterClient, GreeterServer};
 
 use super::{Found, load, load_with, registry, users};
 
@@ -158,37 +158,38 @@ async fn without_its_key_there_is_no_such_service() {
 }
 
 #[tokio::test]
-async fn the_token_and_the_rate_are_those_of_all_metadata_services() {
+async fn the_token_is_asked_of_operators_and_told_to_consumers() {
     let registry = registry();
-    let keys = "metadata: {admin: true, token: s3cret, rate-limit: 2}";
-    let provider = provider(&registry, keys).await;
+    let provider = provider(&registry, "metadata: {admin: true, token: s3cret}").await;
     let admin = admin_of(&provider).await;
     let status = list(&admin, "").await.expect_err("without the token");
     assert_eq!(status.code(), Code::Unauthenticated, "{status}");
     let with = ListMetadataRequest::default();
     let answer = admin.list_metadata(with).attach("token", "s3cret").await;
     assert_eq!(answer.expect("with it").message().application, "app");
-    let status = list(&admin, "").await.expect_err("the third");
-    assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
-    assert!(
-        status
-            .pushback()
-            .is_some_and(|wait| wait <= Duration::from_millis(500))
-    );
 
-    // Consumers find the token where they find the service.
     let instances = registry.discovery().snapshot("app").await.expect("there");
     let params = &instances[0].metadata["dubbo.metadata-service.url-params"];
     assert!(params.contains(r#""token":"s3cret""#), "{params}");
-    tokio::time::sleep(Duration::from_millis(500)).await;
     let consumer = load(&registry, "application: {name: consumer}")
         .build()
         .expect("valid");
     let greeter: GreeterClient = consumer.refer().await.expect("found");
-    let answer = greeter
-        .greet(examples::greet::GreetRequest::default())
-        .await;
+    let answer = greeter.greet(GreetRequest::default()).await;
     assert_eq!(answer.expect("answered").message().greeting, "found");
+    provider.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn operators_are_answered_at_the_rate_of_all_metadata_services() {
+    let registry = registry();
+    let provider = provider(&registry, "metadata: {admin: true, rate-limit: 1}").await;
+    let admin = admin_of(&provider).await;
+    list(&admin, "").await.expect("the first one");
+    let status = list(&admin, "").await.expect_err("the second one");
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+    let wait = status.pushback().expect("how long to wait");
+    assert!(wait <= Duration::from_secs(1), "{wait:?}");
     provider.shutdown(Duration::ZERO).await;
 }
 

@@ -50,10 +50,7 @@ impl Answer {
             }
             Outcome::Exception(thrown) => {
                 let status = from_throwable(thrown).with_attachments(response.attachments);
-                Err(match wait {
-                    Some(wait) => status.with_pushback(wait),
-                    None => status,
-                })
+                Err(status.with_pushback(wait))
             }
         };
         Self { result, is_closing }
