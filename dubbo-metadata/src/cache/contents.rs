@@ -72,6 +72,7 @@ impl Contents {
             Metadata::Encoded(json) => {
                 let Some(info) = decoded(json, key) else {
                     self.remove(key);
+                    self.is_changed = true;
                     return None;
                 };
                 Arc::new(info)
@@ -249,3 +250,109 @@ const PER_ENTRY: usize = 64;
 
 /// How many mappings are kept: as many as Dubbo Java keeps.
 const MAPPINGS: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pinned_stays_and_the_rest_goes_in_the_order_of_its_use() {
+        let one = weight(&info("r"));
+        let mut contents = Contents::new(3 * one);
+        for revision in ["r1", "r2", "r3"] {
+            contents.add(&key(revision), &info(revision));
+        }
+        for revision in ["r3", "r1"] {
+            contents.unpin(&key(revision));
+        }
+        contents.add(&key("r4"), &info("r4"));
+        assert_eq!(
+            revisions(&contents),
+            ["r1", "r2", "r4"],
+            "r3 was unpinned first"
+        );
+        assert_eq!(contents.unpinned_bytes(), one);
+        for revision in ["r5", "r6", "r7"] {
+            contents.add(&key(revision), &info(revision));
+        }
+        assert_eq!(
+            revisions(&contents),
+            ["r2", "r4", "r5", "r6", "r7"],
+            "there is no room, and all are needed"
+        );
+        for revision in ["r2", "r4", "r5", "r6", "r7"] {
+            contents.unpin(&key(revision));
+        }
+        assert_eq!(revisions(&contents), ["r5", "r6", "r7"]);
+        assert_eq!(
+            (contents.bytes, contents.unpinned_bytes()),
+            (3 * one, 3 * one)
+        );
+        assert!(contents.pin(&key("r5")).is_some() && contents.pin(&key("r5")).is_some());
+        contents.unpin(&key("r5"));
+        assert_eq!(contents.unpinned_bytes(), 2 * one, "it is pinned once more");
+        assert!(contents.pin(&key("r2")).is_none());
+    }
+
+    #[test]
+    fn what_a_file_has_is_read_when_it_is_needed_and_no_news() {
+        let strong = "222f165004459af76f0540482d98ac81";
+        let mut contents = Contents::new(1 << 20);
+        let json = |revision: &str| {
+            let json = info(revision).to_json().to_vec();
+            Arc::from(String::from_utf8(json).expect("JSON is UTF-8"))
+        };
+        let metadata = vec![
+            (key(strong), json(strong)),
+            (key("5915580501"), json("5915580501")),
+            (key("bad"), "{".into()),
+        ];
+        let mapping = |names: &str| Mapping::parse(names);
+        let mappings = vec![
+            (("zk".into(), "a.B".into()), mapping("x,y")),
+            (("zk".into(), "a.C".into()), mapping("")),
+        ];
+        contents.merge(metadata, mappings);
+        assert!(!contents.is_changed);
+        assert_eq!(
+            revisions(&contents),
+            [strong, "bad"],
+            "a weak one is not believed"
+        );
+        assert_eq!(contents.pin(&key(strong)), Some(info(strong)));
+        assert_eq!(contents.pin(&key("bad")), None);
+        assert_eq!(revisions(&contents), [strong]);
+        assert!(contents.mapping(&("zk".into(), "a.B".into())).is_some());
+        assert!(contents.mapping(&("other".into(), "a.B".into())).is_none());
+        assert!(contents.mapping(&("zk".into(), "a.C".into())).is_none());
+
+        assert!(contents.is_changed, "what cannot be used is no more");
+        contents.is_changed = false;
+        contents.remember(("zk".into(), "a.B".into()), &mapping("x,y").into());
+        assert!(!contents.is_changed, "it says the same");
+        contents.remember(("zk".into(), "a.B".into()), &mapping("x").into());
+        assert!(contents.is_changed);
+    }
+
+    fn revisions(contents: &Contents) -> Vec<&str> {
+        let mut revisions: Vec<_> = contents.metadata.keys().map(|key| &*key.revision).collect();
+        revisions.sort_unstable();
+        revisions
+    }
+
+    fn key(revision: &str) -> Key {
+        Key {
+            registry: "zk".into(),
+            application: "app".into(),
+            revision: revision.into(),
+        }
+    }
+
+    fn info(revision: &str) -> Arc<MetadataInfo> {
+        Arc::new(MetadataInfo {
+            app: "app".to_owned(),
+            revision: revision.to_owned(),
+            ..MetadataInfo::default()
+        })
+    }
+}

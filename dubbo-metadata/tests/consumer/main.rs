@@ -7,6 +7,7 @@ mod chain;
 mod fakes;
 mod filters;
 mod mapping;
+mod metrics;
 mod outages;
 mod random;
 mod sources;
