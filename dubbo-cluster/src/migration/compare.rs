@@ -94,7 +94,7 @@ impl Comparison<'_> {
     fn addresses(&self) -> Verdict {
         let (to, from) = (self.to, self.to.other());
         if self.new.addresses == 0 {
-            let why = format!("by {to} there is no address");
+            let why = format!("by {to} no address");
             return Verdict {
                 passes: false,
                 fails: true,
@@ -107,7 +107,7 @@ impl Comparison<'_> {
         });
         let worst = worst.min_by(|(a, ..), (b, ..)| a.total_cmp(b));
         let Some((ratio, new, old, key)) = worst else {
-            let why = format!("by {from} there is no address");
+            let why = format!("by {from} no address");
             return Verdict {
                 passes: true,
                 fails: false,
@@ -125,7 +125,8 @@ impl Comparison<'_> {
             passes,
             fails: new == 0 || ratio < self.threshold - HYSTERESIS,
             why: format!(
-                "by {to} there are {new} addresses{of} and by {from} {old}: {ratio:.2} {sign} {}",
+                "by {to} {}{of}, by {from} {old}: {ratio:.2} {sign} {}",
+                counted(new),
                 self.threshold
             ),
         }
@@ -182,6 +183,14 @@ impl Comparison<'_> {
                 self.old_failures.calls,
             )
         })
+    }
+}
+
+fn counted(addresses: usize) -> String {
+    match addresses {
+        0 => "no address".to_owned(),
+        1 => "1 address".to_owned(),
+        more => format!("{more} addresses"),
     }
 }
 
@@ -257,35 +266,14 @@ mod tests {
                 0.5,
                 false,
                 false,
-                "4 addresses and by interface 10: 0.40 < 0.5",
+                "by application 4 addresses, by interface 10: 0.40 < 0.5",
             ),
             ("a/5", "a/10", 0.5, true, false, "0.50 ≥ 0.5"),
             ("a/3", "a/10", 0.5, false, true, "0.30 < 0.5"),
             ("a/4", "a/5", 0.8, true, false, "0.80 ≥ 0.8"),
-            (
-                "",
-                "a/1",
-                0.0,
-                false,
-                true,
-                "by application there is no address",
-            ),
-            (
-                "",
-                "",
-                0.0,
-                false,
-                true,
-                "by application there is no address",
-            ),
-            (
-                "a/1",
-                "",
-                0.9,
-                true,
-                false,
-                "by interface there is no address",
-            ),
+            ("", "a/1", 0.0, false, true, "by application no address"),
+            ("", "", 0.0, false, true, "by application no address"),
+            ("a/1", "", 0.9, true, false, "by interface no address"),
             ("a/1", "a/100", 0.0, true, false, "0.01 ≥ 0"),
             (
                 "a/9 b/1",
@@ -293,7 +281,7 @@ mod tests {
                 0.5,
                 false,
                 true,
-                "1 addresses of b and by interface 9",
+                "1 address of b, by interface 9",
             ),
             (
                 "a/9",
@@ -301,7 +289,7 @@ mod tests {
                 0.0,
                 false,
                 true,
-                "0 addresses of b and by interface 1",
+                "no address of b, by interface 1",
             ),
             ("a/2", "a/1", 1.0, true, false, "2.00 ≥ 1"),
         ] {

@@ -60,11 +60,13 @@ impl Inner {
         let openapi = self.serve_pages(served).await?;
         self.export_metadata(&bound, openapi).await?;
         let (mut applications, mut interfaces) = (BTreeSet::new(), BTreeSet::new());
+        let mut told = BTreeSet::new();
         for (provided, url) in to_register {
             let url = self.to_registry.published(&url);
             let ids = provided.config.registry_ids.as_deref();
             let chosen = self.registries.chosen(ids);
             for (index, registry) in chosen {
+                told.insert(index);
                 if let Some(provider) = registry.provider() {
                     provider.export(&url)?;
                     applications.insert(index);
@@ -86,6 +88,7 @@ impl Inner {
         for interface in &interfaces {
             self.registries.map(interface).await?;
         }
+        self.report_registrations(told);
         Ok(())
     }
 

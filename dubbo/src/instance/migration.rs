@@ -1,16 +1,18 @@
 //! References that are followed by the application and by the interface, and how the program steers them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_cluster::{
     directory::DynamicDirectory,
-    migration::{Meter, MigrationStatus, Path, Road, Roads},
+    migration::{Meter, MigrationStatus, Path, Road, Roads, registration},
     router::RouterChain,
 };
 use dubbo_core::{registry::RegistryError, url::Url};
 
-use super::{Instance, refer::NodeMaker, registries::NamedRegistry};
+use super::{
+    Inner, Instance, export::application_name, refer::NodeMaker, registries::NamedRegistry,
+};
 use crate::error::Error;
 
 impl Instance {
@@ -36,6 +38,25 @@ impl Instance {
             ));
         }
         Ok(self.0.registries.migration().set_rule(yaml)?)
+    }
+}
+
+impl Inner {
+    /// Tells in which ways the application is registered now, as Dubbo Java tells its reporters.
+    pub(super) fn report_registrations(&self, registries: BTreeSet<usize>) {
+        let application = application_name(&self.config);
+        for index in registries {
+            let registry = self.registries.get(index);
+            let mode = match (registry.takes_interfaces(), registry.provider().is_some()) {
+                (true, true) => "all",
+                (true, false) => "interface",
+                (false, _) => "instance",
+            };
+            tracing::info!(
+                target: "dubbo::migration", kind = "registration", report = registration(application, mode),
+                registry = registry.id, "registered by {mode}"
+            );
+        }
     }
 }
 

@@ -385,8 +385,8 @@ async fn both_ways_are_explained_with_the_choice() {
     let text = explained.to_string();
     for part in [
         "greet.Greeter can be called\n",
-        "migration: APPLICATION_FIRST, as the default says; calls go by application: by application there are 1 addresses \
-         and by interface 1: 1.00 ≥ 0\n",
+        "migration: APPLICATION_FIRST, as the default says; calls go by application: by application 1 address, by \
+         interface 1: 1.00 ≥ 0\n",
         "path: by interface\n",
         "path: by application\n",
     ] {

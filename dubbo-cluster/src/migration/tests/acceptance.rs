@@ -288,8 +288,8 @@ async fn metadata_a25_the_choice_is_explained_with_both_paths() {
     };
     let explained = text(&directory);
     for part in [
-        "migration: APPLICATION_FIRST, as the rule says; calls go by interface: by application there are 4 addresses and \
-         by interface 10: 0.40 < 0.5\npath: by application\n",
+        "migration: APPLICATION_FIRST, as the rule says; calls go by interface: by application 4 addresses, by \
+         interface 10: 0.40 < 0.5\npath: by application\n",
         "available: all of 4 can be reached -> 4\npath: by interface\n",
     ] {
         assert!(explained.contains(part), "{part} in {explained}");
@@ -301,7 +301,7 @@ async fn metadata_a25_the_choice_is_explained_with_both_paths() {
 
     rules.say(FORCED).await;
     let explained = text(&directory);
-    let part = "APPLICATION_FIRST, as the rule says, not yet FORCE_APPLICATION: it is refused: by application there are 4";
+    let part = "APPLICATION_FIRST, as the rule says, not yet FORCE_APPLICATION: it is refused: by application 4 addresses";
     assert!(explained.contains(part), "{part} in {explained}");
 
     estate.interface().list(0);

@@ -73,7 +73,14 @@ fn what_contradicts_itself_is_refused() {
         (
             "protocols: {a: {triple: {openapi: {path: /, info-titel: x, default-http-status-codes: [200, 20], \
              default-consumes-media-types: json, settings: {swagger.cdn: x}}}}, b: {name: injvm, triple: {openapi: {enabled: true}}}}",
-            "",
+            "t.yaml:2:44: dubbo.protocols.a.triple.openapi.path: `/` is no path of a page\n\
+             t.yaml:2:47: dubbo.protocols.a.triple.openapi.info-titel: unknown key (did you mean `info-title`?)\n\
+             t.yaml:2:95: dubbo.protocols.a.triple.openapi.default-http-status-codes: `20` is no HTTP status: a number \
+             from 100 to 599, or `default`\n\
+             t.yaml:2:130: dubbo.protocols.a.triple.openapi.default-consumes-media-types: `json` is no media type\n\
+             t.yaml:2:160: dubbo.protocols.a.triple.openapi.settings.swagger.cdn: `swagger.cdn` is no setting of the \
+             pages; there are `swagger-ui.cdn`, `swagger-ui.settings.*` and `redoc.cdn`\n\
+             t.yaml:2:193: dubbo.protocols.b.triple.openapi: only `tri` serves pages, and the protocol is `injvm`",
         ),
         (
             "tls_config: {tls-cert-file: c.pem}",
