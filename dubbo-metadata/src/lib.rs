@@ -46,6 +46,7 @@ pub mod model;
 pub mod openapi;
 pub mod provider;
 pub mod published;
+mod push;
 mod renewal;
 mod reports;
 pub mod revision;

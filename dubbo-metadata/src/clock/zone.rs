@@ -28,12 +28,11 @@ fn of_zone(file: &[u8]) -> Option<i32> {
 /// The offset of a rule of POSIX, such as `CST-8` or `<+0330>-3:30`: the hours to add to come to UTC. What it says about
 /// daylight saving is left aside.
 fn of_rule(rule: &str) -> Option<i32> {
-    let rest = match rule.strip_prefix('<') {
-        Some(quoted) => quoted.split_once('>')?.1,
-        None => {
-            let name = rule.bytes().take_while(u8::is_ascii_alphabetic).count();
-            rule.get(name..).filter(|_| name >= 3)?
-        }
+    let rest = if let Some(quoted) = rule.strip_prefix('<') {
+        quoted.split_once('>')?.1
+    } else {
+        let name = rule.bytes().take_while(u8::is_ascii_alphabetic).count();
+        rule.get(name..).filter(|_| name >= 3)?
     };
     let (sign, rest) = match rest.as_bytes().first()? {
         b'-' => (1, &rest[1..]),

@@ -95,14 +95,15 @@ impl ParamsFilter {
         let union = |names: fn(&dyn MetadataParamsFilter) -> Vec<String>| -> Vec<String> {
             lower(filters.iter().flat_map(|filter| names(&**filter))).collect()
         };
-        let included = union(|filter| filter.service_params_included());
+        let included = union(MetadataParamsFilter::service_params_included);
         let service = if included.is_empty() {
-            Choice::AllBut(union(|filter| filter.service_params_excluded()))
+            Choice::AllBut(union(MetadataParamsFilter::service_params_excluded))
         } else {
             Choice::Only(included)
         };
-        let mut instance = BTreeSet::from_iter(union(|filter| filter.instance_params_included()));
-        let excluded = union(|filter| filter.instance_params_excluded());
+        let mut instance =
+            BTreeSet::from_iter(union(MetadataParamsFilter::instance_params_included));
+        let excluded = union(MetadataParamsFilter::instance_params_excluded);
         if instance.is_empty() && !excluded.is_empty() {
             instance.extend(lower(OF_INSTANCE));
             instance.retain(|name| !excluded.contains(name));

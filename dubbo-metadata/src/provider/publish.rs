@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use super::ProviderOptions;
 use crate::{
     clock::Clock, error::MetadataError, jitter::EqualJitter, model::MetadataInfo,
-    published::Published, renewal::stamped, reports::Reports,
+    published::Published, push::push, renewal::stamped, reports::Reports,
 };
 
 /// Publishes into one report, and looks from time to time whether what it has acknowledged is still there: it may have
@@ -169,12 +169,11 @@ impl Publisher {
             Some(clock) => stamped(published, clock.now_ms()),
             None => published.json.clone(),
         };
-        let publish = self
-            .report
-            .publish_app(&self.application, published.revision(), json);
+        let revision = published.revision();
+        let publish = push(&*self.report, &self.application, revision, json);
         timeout_at(limit, publish)
             .await
-            .unwrap_or_else(|_| Err(self.no_answer("publish", published.revision())))
+            .unwrap_or_else(|_| Err(self.no_answer("publish", revision)))
     }
 
     fn no_answer(&self, what: &str, revision: &str) -> RegistryError {

@@ -27,6 +27,7 @@ use crate::{
     instance::{Storage, keys},
     jitter::EqualJitter,
     published::{History, Published},
+    push::push,
 };
 
 /// The daily work of one provider in one report.
@@ -101,9 +102,7 @@ impl Renewal {
                 continue;
             };
             let json = stamped(&published, self.clock.now_ms());
-            self.report
-                .publish_app(&self.application, &revision, json)
-                .await?;
+            push(&*self.report, &self.application, &revision, json).await?;
             renewed.insert(revision);
         }
         Ok(())

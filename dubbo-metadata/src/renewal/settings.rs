@@ -45,15 +45,13 @@ fn window(days: Option<&str>) -> u32 {
     let Some(text) = days.filter(|days| !days.is_empty()) else {
         return DEFAULT_WINDOW;
     };
-    match text.trim().parse() {
-        Ok(days @ 1..=365) => days,
-        _ => {
-            tracing::warn!(
-                "`{WINDOW}` of a metadata report is {text:?}, which is not 1 to 365 days; {DEFAULT_WINDOW} are taken"
-            );
-            DEFAULT_WINDOW
-        }
+    if let Ok(days @ 1..=365) = text.trim().parse() {
+        return days;
     }
+    tracing::warn!(
+        "`{WINDOW}` of a metadata report is {text:?}, which is not 1 to 365 days; {DEFAULT_WINDOW} are taken"
+    );
+    DEFAULT_WINDOW
 }
 
 const CYCLE_REPORT: Key<bool> = switch("cycle-report");

@@ -123,7 +123,7 @@ async fn a_report_that_refuses_is_not_asked_again_before_something_changes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_is_published_once_however_many_services_there_are() {
+async fn case_94_metadata_is_published_once_however_many_services_there_are() {
     let world = World::new();
     let provider = world.remote();
     for index in 0..50 {
@@ -139,7 +139,7 @@ async fn metadata_is_published_once_however_many_services_there_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_to_publish_leaves_nothing_registered() {
+async fn case_94_a_failure_to_publish_leaves_nothing_registered() {
     let world = World::new();
     let provider = world.remote();
     world.report.fails(usize::MAX);

@@ -40,7 +40,7 @@ pub(crate) trait Content: Send + Sync + 'static {
         let histories = self.histories();
         histories
             .iter()
-            .find_map(|(_, history)| history.get(revision))
+            .find_map(|(_, history)| history.answer(revision))
     }
 
     /// The current metadata, each revision once.

@@ -22,6 +22,7 @@ mod ports;
 mod probe;
 mod published;
 mod report;
+mod report_keys;
 mod retries;
 mod rig;
 mod rolling;
