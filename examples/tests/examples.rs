@@ -2,6 +2,7 @@
 
 mod programs;
 
+use dubbo_test::peer::h2::Client;
 use programs::{Serving, program};
 
 fn run(path: &str, args: &[&str]) -> String {
@@ -169,4 +170,34 @@ fn migration_moves_a_consumer_from_interfaces_to_the_application_and_back() {
         assert!(!rule.contains("  0 calls by the application, 0 by"), "{rule}");
     }
     assert!(text.ends_with(" calls, and none of them failed\n"), "{text}");
+}
+
+#[tokio::test]
+async fn openapi_serves_documents_of_its_services() {
+    let mut provider = Serving::start(
+        program(env!("CARGO_BIN_EXE_openapi"), &[], &[]),
+        "Try, in another terminal:",
+    );
+    let said = provider.wait("serving");
+    let addresses: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("curl --http2-prior-knowledge http://"))
+        .collect();
+    assert_eq!(addresses.len(), 4, "{said}");
+    let want = [
+        "\"title\": \"Greetings and users\"",
+        "/greet.Greeter/Greet:",
+        "/com.example.UserService/getUser:",
+        "swagger-ui-bundle.js",
+    ];
+    for (address, want) in addresses.iter().zip(want) {
+        let (host, path) = address.split_once('/').expect("a path");
+        let mut client = Client::connect(host.parse().expect("an address")).await;
+        let request = http::Request::get(format!("http://{host}/{path}"));
+        let mut call = client.open(request.body(()).expect("legal"), true).await;
+        assert_eq!(call.response().await.status, 200, "{address}");
+        let page = String::from_utf8(call.body().await).expect("text");
+        assert!(page.contains(want), "{want:?} is not in {address}:\n{page}");
+    }
+    provider.stop();
 }
