@@ -99,9 +99,10 @@ impl ServiceDefinition {
         }
     }
 
-    /// Adds the parameters of `provider`, except for secrets and the paths of files.
-    pub fn with_parameters_of(mut self, provider: &Url) -> Self {
-        self.parameters = parameters::told(provider);
+    /// Adds the parameters of `provider`, except for the paths of files, for what looks like a secret, and for those called
+    /// one of `secrets`.
+    pub fn with_parameters_of<S: AsRef<str>>(mut self, provider: &Url, secrets: &[S]) -> Self {
+        self.parameters = parameters::told(provider, secrets);
         self
     }
 

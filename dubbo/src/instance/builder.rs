@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Inner, Instance, Phase, Protocols, Running, activity::Activity, definitions::Definitions, export::application_name, host::ToRegistry,
+    Inner, Instance, Phase, Protocols, Running, activity::Activity, definitions::Definitions, host::ToRegistry,
     refer::unknown_method,
     registries::{Caches, Registries},
 };
@@ -187,7 +187,7 @@ impl InstanceBuilder {
         let fetch = fetch(&config, &protocols);
         let caches = Caches::new(&config, &environment);
         let registries = Registries::create(&config, &extensions, &fetch, caches)?;
-        let definitions = Definitions::new(application_name(&config), registries.reports())?;
+        let definitions = Definitions::new(&config, registries.reports())?;
         Ok(Instance(Arc::new(Inner {
             config,
             extensions,

@@ -16,24 +16,28 @@ use dubbo_metadata::{
 };
 use parking_lot::Mutex;
 
-use super::export::RELEASE;
+use super::export::{RELEASE, application_name};
+use crate::config::Config;
 
 /// The definitions of what is registered, and what keeps them in metadata reports.
 pub(super) struct Definitions {
     application: String,
     publisher: Publisher,
+    /// Parameters that nobody is told.
+    secrets: Vec<String>,
     exported: Mutex<BTreeMap<[String; 3], (DefinitionId, Bytes)>>,
 }
 
 impl Definitions {
-    /// None yet.
+    /// None yet, of the application of `config`.
     pub(super) fn new(
-        application: &str,
+        config: &Config,
         reports: Vec<(String, Arc<dyn MetadataReport>)>,
     ) -> Result<Self, MetadataError> {
         Ok(Self {
-            application: application.to_owned(),
+            application: application_name(config).to_owned(),
             publisher: Publisher::new(PublisherOptions::new(reports, fastrand::u64(..)))?,
+            secrets: config.metadata.secret_params.clone().unwrap_or_default(),
             exported: Mutex::default(),
         })
     }
@@ -45,7 +49,8 @@ impl Definitions {
         let descriptor = descriptor
             .clone()
             .with_interface(service.interface().to_owned());
-        let definition = ServiceDefinition::new(&descriptor, RELEASE).with_parameters_of(url);
+        let definition =
+            ServiceDefinition::new(&descriptor, RELEASE).with_parameters_of(url, &self.secrets);
         let id = DefinitionId::new(&service, Side::Provider, &*self.application);
         let described = (id, definition.to_json());
         self.exported.lock().insert(place(&service), described);
@@ -68,7 +73,8 @@ impl Definitions {
         let methods = if methods.is_empty() { "*" } else { &methods };
         let consumer = consumer.with_param("methods", methods);
         let id = DefinitionId::new(&consumer.service_key(), Side::Consumer, &*self.application);
-        self.publisher.publish(&id, &consumer_parameters(&consumer));
+        let parameters = consumer_parameters(&consumer, &self.secrets);
+        self.publisher.publish(&id, &parameters);
     }
 
     /// The definition of a service that is registered.

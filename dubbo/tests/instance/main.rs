@@ -4,6 +4,7 @@ mod applications;
 mod balance;
 mod cache;
 mod clients;
+mod definitions;
 mod discovery;
 mod drain;
 mod filters;

@@ -120,17 +120,17 @@ fn parameters_are_told_without_secrets_and_paths() {
     let url: Url =
         "tri://h:1/a.B?interface=a.B&methods=c&side=provider&empty=&timeout=3000&token=t&c.token=t\
                     &.accessKeyId=k&accessKeyId=k&secret-access-key=k&password=p&passwd=p&api-key=a\
-                    &tls-key-file=/k&server-private-key-path=/k&key=v"
+                    &zone=z&methods.c.zone=z&tls-key-file=/k&server-private-key-path=/k&key=v"
             .parse()
             .expect("a URL");
-    let definition = ServiceDefinition::new(&users(), "x").with_parameters_of(&url);
+    let definition = ServiceDefinition::new(&users(), "x").with_parameters_of(&url, &["Zone"]);
     let told: Vec<&str> = definition.parameters.keys().map(String::as_str).collect();
     assert_eq!(told, ["interface", "key", "methods", "side", "timeout"]);
     let consumer: Url = "consumer://h/a.B?side=consumer&token=t&version=1.0.0"
         .parse()
         .expect("a URL");
     assert_eq!(
-        consumer_parameters(&consumer),
+        consumer_parameters(&consumer, &[""; 0]),
         &br#"{"side":"consumer","version":"1.0.0"}"#[..]
     );
 }
