@@ -9,6 +9,8 @@ use dubbo_core::{
 
 use super::*;
 
+mod documented;
+mod instances;
 mod layers;
 mod model;
 mod report;
