@@ -31,6 +31,10 @@ impl<B: Backend> Source for Entries<B> {
         state.is_empty()
     }
 
+    fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
+        with_missing(before, now, |entry| &entry.id)
+    }
+
     async fn ready(&self, session: u64) {
         self.core.all_tried(session).await;
     }
@@ -68,6 +72,10 @@ impl<B: Backend> Source for Names<B> {
         state.is_empty()
     }
 
+    fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
+        with_missing(before, now, |name| name)
+    }
+
     async fn ready(&self, session: u64) {
         self.core.all_tried(session).await;
     }
@@ -82,6 +90,25 @@ impl<B: Backend> Source for Names<B> {
         names.dedup();
         Ok(names.into())
     }
+}
+
+/// `now`, with what of `before` is missing there; `None` if nothing is. Both are in the order of their ids.
+fn with_missing<T: Clone>(
+    before: &[T],
+    now: &[T],
+    id: impl Fn(&T) -> &Arc<str>,
+) -> Option<Arc<[T]>> {
+    let is_missing = |one: &&T| {
+        now.binary_search_by(|other| id(other).cmp(id(one)))
+            .is_err()
+    };
+    let mut all: Vec<_> = before.iter().filter(is_missing).cloned().collect();
+    if all.is_empty() {
+        return None;
+    }
+    all.extend_from_slice(now);
+    all.sort_by(|one, other| id(one).cmp(id(other)));
+    Some(all.into())
 }
 
 impl<B: Backend> Core<B> {
