@@ -42,15 +42,21 @@ pub struct MigrationDirectory {
 
 /// What the task writes and calls read.
 pub(super) struct Shared {
+    pub(super) subject: Subject,
+    pub(super) choice: ArcSwap<Choice>,
+    pub(super) status: ArcSwap<ReferenceStatus>,
+    pub(super) traffic: Both<Arc<Traffic>>,
+}
+
+/// The reference that migrates.
+pub(super) struct Subject {
     pub(super) consumer: Url,
     pub(super) service: ServiceKey,
     /// What messages call the registry.
     pub(super) registry: String,
-    pub(super) reference: Terms,
-    pub(super) choice: ArcSwap<Choice>,
-    pub(super) status: ArcSwap<ReferenceStatus>,
-    pub(super) traffic: Both<Arc<Traffic>>,
-    chance: Chance,
+    /// What the reference says itself.
+    pub(super) terms: Terms,
+    pub(super) chance: Chance,
 }
 
 impl MigrationDirectory {
@@ -73,18 +79,18 @@ impl MigrationDirectory {
         controller: &Arc<Controller>,
         roads: Arc<dyn Roads>,
     ) -> Result<Self, MigrationError> {
-        let reference = Terms::of_consumer(&consumer)?;
+        let terms = Terms::of_consumer(&consumer)?;
+        let sticky_key = consumer.param("migration.sticky-key").map(str::to_owned);
+        let subject = Subject {
+            service: consumer.service_key(),
+            registry: format!("registry {}://{}", registry.protocol(), registry.address()),
+            terms,
+            chance: Chance::new(controller.seed(), sticky_key),
+            consumer,
+        };
         controller.start().await;
-        let registry = format!("registry {}://{}", registry.protocol(), registry.address());
         let (stop, stopped) = watch::channel(false);
-        let chance = Chance::new(
-            controller.seed(),
-            consumer.param("migration.sticky-key").map(str::to_owned),
-        );
-        let (driver, shared) = Driver::start(
-            consumer, registry, reference, chance, controller, roads, stopped,
-        )
-        .await?;
+        let (driver, shared) = Driver::start(subject, controller, roads, stopped).await?;
         controller.enroll(&shared);
         let mut task = JoinSet::new();
         task.spawn(driver.run());
@@ -116,27 +122,6 @@ pub enum MigrationError {
 }
 
 impl Shared {
-    pub(super) fn new(
-        consumer: Url,
-        registry: String,
-        reference: Terms,
-        chance: Chance,
-        traffic: Both<Arc<Traffic>>,
-        choice: Choice,
-        status: ReferenceStatus,
-    ) -> Self {
-        Self {
-            service: consumer.service_key(),
-            consumer,
-            registry,
-            reference,
-            choice: ArcSwap::from_pointee(choice),
-            status: ArcSwap::from_pointee(status),
-            traffic,
-            chance,
-        }
-    }
-
     pub(super) fn status(&self) -> ReferenceStatus {
         let mut status = ReferenceStatus::clone(&self.status.load());
         status.application_calls = self.traffic.application.calls();
@@ -156,7 +141,7 @@ impl Shared {
         });
         let reasons: Vec<_> = reasons.collect();
         let reasons = if reasons.is_empty() {
-            format!("{} is being asked", self.registry)
+            format!("{} is being asked", self.subject.registry)
         } else {
             reasons.join("; ")
         };
@@ -171,7 +156,7 @@ impl Shared {
         };
         Status::unavailable(format!(
             "no provider available for {}: {reasons}{step}",
-            self.service
+            self.subject.service
         ))
         .not_processed()
     }
@@ -182,7 +167,7 @@ impl Directory for MigrationDirectory {
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
         let shared = &self.shared;
         let choice = shared.choice.load();
-        let Some((path, road)) = choice.pick(invocation, &shared.chance) else {
+        let Some((path, road)) = choice.pick(invocation, &shared.subject.chance) else {
             return Err(shared.nobody(&choice, None));
         };
         let refused = match road.list(invocation) {
@@ -221,7 +206,7 @@ impl Directory for MigrationDirectory {
         });
         let reasons: Vec<_> = reasons.collect();
         if reasons.is_empty() {
-            return Some(format!("{} is being asked", self.shared.registry));
+            return Some(format!("{} is being asked", self.shared.subject.registry));
         }
         Some(reasons.join("; "))
     }
@@ -260,11 +245,11 @@ impl Directory for MigrationDirectory {
     }
 
     fn consumer_url(&self) -> &Url {
-        &self.shared.consumer
+        &self.shared.subject.consumer
     }
 
     fn origin(&self) -> String {
-        self.shared.registry.clone()
+        self.shared.subject.registry.clone()
     }
 
     fn availability(&self) -> watch::Receiver<bool> {
@@ -281,7 +266,7 @@ impl Directory for MigrationDirectory {
 impl fmt::Debug for MigrationDirectory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MigrationDirectory")
-            .field("consumer", &self.shared.consumer)
+            .field("consumer", &self.shared.subject.consumer)
             .field("status", &self.status())
             .finish_non_exhaustive()
     }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use dubbo_core::{registry::RegistryError, url::Url};
-use metrics::{Gauge, counter, gauge};
+use arc_swap::ArcSwap;
+use dubbo_core::registry::RegistryError;
 use tokio::{sync::watch, time::Instant};
 
 use super::{
     Controller, MigrationStep, Path, ReferenceStatus, Road, Roads, StepReport,
-    choice::{Chance, Choice},
-    directory::Shared,
+    choice::Choice,
+    directory::{Shared, Subject},
+    gauges::Gauges,
     machine::{Machine, Seen, StepChange},
     path::Both,
     roads::{OpenRoads, until},
     rule::agree,
     sources::Current,
-    terms::{Agreed, Terms},
+    terms::Agreed,
     traffic::{Meter, Traffic},
 };
 
@@ -26,8 +27,7 @@ pub(super) struct Driver {
     open: OpenRoads,
     machine: Machine,
     shared: Arc<Shared>,
-    step: Gauge,
-    addresses: Both<Gauge>,
+    gauges: Gauges,
     /// The lists that were seen last.
     lists: Both<Option<u64>>,
     stop: watch::Receiver<bool>,
@@ -40,54 +40,44 @@ impl Driver {
     ///
     /// A path cannot be followed at all.
     pub(super) async fn start(
-        consumer: Url,
-        registry: String,
-        reference: Terms,
-        chance: Chance,
+        subject: Subject,
         controller: &Arc<Controller>,
         roads: Arc<dyn Roads>,
         stop: watch::Receiver<bool>,
     ) -> Result<(Self, Arc<Shared>), RegistryError> {
-        let service = consumer.service_key();
-        let labels = [
-            ("service", service.to_string()),
-            ("registry", registry.clone()),
-        ];
-        let of_path = |path: Path| {
-            let [service, registry] = labels.clone();
-            [service, registry, ("path", path.name().to_owned())]
-        };
+        let gauges = Gauges::new(subject.service.to_string(), subject.registry.clone());
         let comparators = controller.comparators();
         let traffic = Both::of(|path| {
-            let counter = counter!("dubbo_migration_calls_total", &of_path(path));
-            Arc::new(Traffic::new(counter, comparators.errors))
+            let traffic = Traffic::new(gauges.calls(path), comparators.errors);
+            Arc::new(traffic)
         });
         let meters = Both::of(|path| Meter::new(Arc::clone(traffic.get(path))));
         let mut rules = controller.rules();
         let rule = rules.borrow_and_update().rule.clone();
-        let applications = roads.applications();
-        let configured = controller.configured();
         let terms = agree(
             rule.as_deref(),
-            &service,
-            &applications,
-            &reference,
-            configured,
+            &subject.service,
+            &roads.applications(),
+            &subject.terms,
+            controller.configured(),
         );
-        let (machine, change) = Machine::start(terms.clone(), comparators);
+        let (machine, first) = Machine::start(terms.clone(), comparators);
         let mut open = OpenRoads::new(Arc::clone(&roads), meters, controller.drain());
         open.adjust(&machine, Instant::now());
         open.opened().await?;
 
-        let status = first_status(controller, &consumer, &registry, &terms, &change);
+        let status = first_status(controller.application(), &subject, &terms, &first);
         let choice = Choice {
             roads: Both::default(),
             preferred: machine.preferred(),
             terms,
         };
-        let shared = Arc::new(Shared::new(
-            consumer, registry, reference, chance, traffic, choice, status,
-        ));
+        let shared = Arc::new(Shared {
+            subject,
+            choice: ArcSwap::from_pointee(choice),
+            status: ArcSwap::from_pointee(status),
+            traffic,
+        });
         let mut driver = Self {
             controller: Arc::clone(controller),
             rules,
@@ -95,12 +85,11 @@ impl Driver {
             open,
             machine,
             shared: Arc::clone(&shared),
-            step: gauge!("dubbo_migration_step", &labels),
-            addresses: Both::of(|path| gauge!("dubbo_migration_addresses", &of_path(path))),
+            gauges,
             lists: Both::default(),
             stop,
         };
-        driver.report(&change);
+        driver.report(&first);
         driver.turn();
         driver.consumes();
         Ok((driver, shared))
@@ -180,9 +169,9 @@ impl Driver {
         };
         agree(
             rule.as_deref(),
-            &self.shared.service,
+            &self.shared.subject.service,
             &applications,
-            &self.shared.reference,
+            &self.shared.subject.terms,
             self.controller.configured(),
         )
     }
@@ -231,12 +220,7 @@ impl Driver {
         status.interface_addresses = addresses.interface;
         shared.status.store(Arc::new(status));
 
-        self.step.set(in_force.step.number());
-        for path in Path::BOTH {
-            let count = addresses.get(path).unwrap_or(0);
-            let count = u32::try_from(count).unwrap_or(u32::MAX);
-            self.addresses.get(path).set(count);
-        }
+        self.gauges.show(in_force.step, &addresses);
     }
 
     /// Tells of a step that was taken or refused.
@@ -249,7 +233,7 @@ impl Driver {
         };
         let report = status.migration_step_status();
         self.shared.status.store(Arc::new(status));
-        let service = &self.shared.service;
+        let service = &self.shared.subject.service;
         let origin = change.origin.map_or("none", MigrationStep::name);
         if change.success {
             tracing::info!(
@@ -269,22 +253,21 @@ impl Driver {
         let status = self.shared.status.load();
         tracing::info!(
             target: "dubbo::migration", kind = "consumption", report = status.consumption(),
-            service = %self.shared.service, why = status.why, "calls go by {}", status.preferred
+            service = %self.shared.subject.service, why = status.why, "calls go by {}", status.preferred
         );
     }
 }
 
 fn first_status(
-    controller: &Controller,
-    consumer: &Url,
-    registry: &str,
+    application: &str,
+    subject: &Subject,
     terms: &Agreed,
-    change: &StepChange,
+    first: &StepChange,
 ) -> ReferenceStatus {
     ReferenceStatus {
-        application: controller.application().to_owned(),
-        service: consumer.service_key(),
-        registry: registry.to_owned(),
+        application: application.to_owned(),
+        service: subject.service.clone(),
+        registry: subject.registry.clone(),
         step: terms.step,
         said_by: terms.said_by.clone().into_owned(),
         threshold: terms.threshold,
@@ -298,9 +281,9 @@ fn first_status(
         application_calls: 0,
         interface_calls: 0,
         last_change: StepReport {
-            origin: change.origin,
-            new: change.new,
-            success: change.success,
+            origin: first.origin,
+            new: first.new,
+            success: first.success,
         },
     }
 }

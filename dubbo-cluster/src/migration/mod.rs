@@ -18,6 +18,7 @@ mod controller;
 mod directory;
 mod driver;
 mod evidence;
+mod gauges;
 mod machine;
 mod path;
 mod roads;

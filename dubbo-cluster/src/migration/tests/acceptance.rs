@@ -149,7 +149,7 @@ async fn metadata_a25_a_path_that_is_drained_is_taken_up_again() {
     rules.say(FORCED).await;
     assert_eq!(directory.status().step, ForceApplication);
     assert_eq!(estate.application().opened(), 1);
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     assert!(estate.application().is_followed() && !estate.application().all_closed());
     assert!(!estate.interface().is_followed());
     assert_eq!(calls(&directory, 10), (10, 0));

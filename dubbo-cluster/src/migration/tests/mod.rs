@@ -3,4 +3,5 @@
 mod acceptance;
 mod estate;
 mod load;
+mod metered;
 mod sources;
