@@ -136,20 +136,31 @@ mod tests {
         draft
     }
 
-    fn append(draft: &mut InstanceDraft, letter: char) -> Result<(), BoxError> {
+    fn append(draft: &mut InstanceDraft, letter: char) {
         let mut trace = draft.get("trace").unwrap_or_default().to_owned();
         trace.push(letter);
         draft.set("trace", trace);
-        Ok(())
     }
 
     #[test]
     fn they_write_by_order_and_then_by_name() {
         let draft = customized(vec![
-            named("b", 1000, |draft| append(draft, 'c')),
-            named("z", 100, |draft| append(draft, 'a')),
-            named("a", 9000, |draft| append(draft, 'd')),
-            named("a", 1000, |draft| append(draft, 'b')),
+            named("b", 1000, |draft| {
+                append(draft, 'c');
+                Ok(())
+            }),
+            named("z", 100, |draft| {
+                append(draft, 'a');
+                Ok(())
+            }),
+            named("a", 9000, |draft| {
+                append(draft, 'd');
+                Ok(())
+            }),
+            named("a", 1000, |draft| {
+                append(draft, 'b');
+                Ok(())
+            }),
         ]);
         assert_eq!(draft.get("trace"), Some("abcd"));
     }

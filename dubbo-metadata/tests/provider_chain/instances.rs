@@ -92,10 +92,10 @@ async fn labels_weight_and_what_is_too_long() {
     provider.register().await.expect("registered");
     let instance = world.instance("10.0.0.1:50051");
     assert_eq!(instance.weight, 50);
-    let said = |key: &str| instance.metadata.get(key).map(|value| value.to_string());
-    assert_eq!(said("weight").as_deref(), Some("50"));
-    assert_eq!(said("zone").as_deref(), Some("east"));
-    assert_eq!(said("dubbo.tag").as_deref(), Some("gray"));
+    let said = |key: &str| instance.metadata.get(key).map(String::as_str);
+    assert_eq!(said("weight"), Some("50"));
+    assert_eq!(said("zone"), Some("east"));
+    assert_eq!(said("dubbo.tag"), Some("gray"));
     assert_eq!(said("note"), None, "the longest label goes first");
     assert!(said("timestamp").is_some());
 }
@@ -129,7 +129,7 @@ async fn what_customizers_write_is_kept_in_step_in_place() {
     });
     provider.export(&greet("")).expect("valid");
     provider.register().await.expect("registered");
-    let said = |key: &str| world.instance("10.0.0.1:50051").metadata[key].to_string();
+    let said = |key: &str| world.instance("10.0.0.1:50051").metadata[key].clone();
     assert_eq!(
         (said("serves"), said("at")),
         ("1".to_owned(), "0".to_owned())

@@ -42,9 +42,7 @@ async fn said(shared: &Shared) -> (ServiceInstance, BTreeMap<String, String>) {
     let [instance] = &*found else {
         panic!("one instance: {found:?}");
     };
-    let metadata = instance.metadata.iter();
-    let metadata = metadata.map(|(key, value)| (key.to_string(), value.to_string()));
-    (instance.clone(), metadata.collect())
+    (instance.clone(), instance.metadata.clone())
 }
 
 #[tokio::test]
@@ -157,7 +155,7 @@ async fn the_port_of_the_preferred_protocol_stands_for_the_instance() {
         provider.start().await.expect("starts");
         let exported = provider.exported();
         let port = |name| exported.iter().find(|url| url.protocol() == name);
-        let ports = ["dubbo", "tri"].map(|name| port(name).and_then(|url| url.port()));
+        let ports = ["dubbo", "tri"].map(|name| port(name).and_then(Url::port));
         let (instance, metadata) = said(&shared).await;
         assert_eq!(Some(instance.port), ports[index], "{preferred}");
         let endpoints = format!(
@@ -254,7 +252,7 @@ impl InstanceListFilter for NoGray {
         assert_eq!(application, "app");
         instances.retain(|instance| {
             let tag = instance.metadata.get("dubbo.tag");
-            tag.is_none_or(|tag| &**tag != "gray")
+            tag.is_none_or(|tag| tag != "gray")
         });
         if self.0.load(Ordering::Relaxed) {
             return Err("out of order".into());
@@ -325,11 +323,10 @@ impl Places {
         let found = self.0[home].discovery().snapshot("app").await;
         let found = found.expect("it is there");
         let metadata = &found[0].metadata;
-        let revision = &*metadata["dubbo.metadata.revision"];
+        let revision = &metadata["dubbo.metadata.revision"];
         let stored = self.0[place].report().app("app", revision).await;
         let cluster = metadata.get("dubbo.metadata.cluster");
-        let is_stored = stored.expect("it is there").is_some();
-        (is_stored, cluster.map(|cluster| cluster.to_string()))
+        (stored.expect("it is there").is_some(), cluster.cloned())
     }
 }
 
@@ -451,4 +448,28 @@ async fn instances_that_come_and_go_from_all_sides_disturb_no_call() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_a_consumer_adds_to_instances_reaches_its_own_urls() {
+    let shared = Shared::new();
+    let _provider = provider(&shared, &format!("{TRIPLE}, {REGISTRY}")).await;
+    for (added, rack) in [("", None), (", extend-params: {rack: r7}", Some("r7"))] {
+        let seen = Arc::<Mutex<Vec<String>>>::default();
+        let spied = Arc::clone(&seen);
+        let consumer = shared
+            .load(&format!(
+                "registries: {{r: {{address: 'shared://here'{added}}}}}, \
+                 consumer: {{references: {{GreeterClient: {{loadbalance: spy}}}}}}"
+            ))
+            .extension::<dyn LoadBalance>("spy", move |_| Ok(Arc::new(Spy(Arc::clone(&spied)))))
+            .build()
+            .expect("valid");
+        let greeter = consumer.refer::<GreeterClient>().await.expect("found");
+        assert_eq!(greet(&greeter, "").await.expect("answers"), "found");
+        let urls = seen.lock().clone();
+        let urls: Vec<Url> = urls.iter().map(|url| url.parse().expect(url)).collect();
+        let racks: Vec<_> = urls.iter().map(|url| url.param("rack")).collect();
+        assert_eq!(racks, [rack], "{added}");
+    }
 }

@@ -156,65 +156,6 @@ dubbo:
 }
 
 #[test]
-fn labels_are_a_map_a_text_or_variables() {
-    let of = |text: &str, variables: &[(&str, &str)]| {
-        let environment: Environment = variables.iter().copied().collect();
-        let options = LoadOptions::text("t.yaml", text).environment(environment);
-        match load(&options, &linked()) {
-            Ok(loaded) => {
-                let labels = loaded.config.labels.iter();
-                labels
-                    .map(|(label, value)| format!("{label}={value}"))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            }
-            Err(errors) => errors.to_string(),
-        }
-    };
-    for (text, variables, want) in [
-        (
-            "dubbo: {labels: {zone: east, note: 'a;b'}}",
-            &[][..],
-            "note=a;b zone=east",
-        ),
-        (
-            "dubbo: {labels: 'zone=east; expr=a=b;'}",
-            &[],
-            "expr=a=b zone=east",
-        ),
-        (
-            "dubbo: {labels: {zone: east}}",
-            &[("DUBBO_LABELS", "zone=west;rack=r7")],
-            "rack=r7 zone=west",
-        ),
-        ("", &[("DUBBO_LABELS", "zone=west")], "zone=west"),
-        (
-            "dubbo: {env: {keys: [POD_NAME, ABSENT]}}",
-            &[("POD_NAME", "order-7")],
-            "POD_NAME=order-7 pod_name=order-7",
-        ),
-        (
-            "dubbo: {labels: {rack: r1}, env: {keys: POD_NAME}}",
-            &[
-                ("DUBBO_ENV_KEYS", "rack,ZONE"),
-                ("rack", "r2"),
-                ("ZONE", "a"),
-                ("POD_NAME", "p"),
-            ],
-            "ZONE=a rack=r2 zone=a",
-        ),
-        (
-            "",
-            &[("DUBBO_LABELS", "zone")],
-            "environment variable DUBBO_LABELS: dubbo.labels: the label `zone` has no `=`; write `name=value`, and a \
-             value with `;` in it in a map",
-        ),
-    ] {
-        assert_eq!(of(text, variables), want, "{text} {variables:?}");
-    }
-}
-
-#[test]
 fn a_variable_that_is_wrong_or_sets_nothing_is_named() {
     let text =
         "dubbo: {registries: {a: {protocol: memory}, a-params: {protocol: memory, namespace: n}}}";

@@ -13,6 +13,7 @@ mod documented;
 mod instances;
 mod layers;
 mod model;
+mod registries;
 mod report;
 
 /// What `load` says about a text: the errors, then the warnings, one a line.

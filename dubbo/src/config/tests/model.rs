@@ -8,28 +8,7 @@ use super::*;
 #[test]
 fn every_key_sets_what_its_builder_method_sets() {
     let want = Config::new()
-        .application(
-            ApplicationConfig::new()
-                .name("order-center")
-                .organization("acme")
-                .module("orders")
-                .owner("ann")
-                .environment("cn")
-                .group("g0")
-                .version("1.10")
-                .tag("gray")
-                .weight(50)
-                .protocol("TRI")
-                .register_mode(RegistryType::All)
-                .migration(
-                    ApplicationMigrationConfig::new()
-                        .step(MigrationStep::ForceInterface)
-                        .threshold(0.75)
-                        .proportion(30)
-                        .force(true)
-                        .delay(ms(1_500)),
-                ),
-        )
+        .application(application())
         .migration(
             MigrationConfig::new()
                 .enabled(true)
@@ -40,21 +19,7 @@ fn every_key_sets_what_its_builder_method_sets() {
         .label("zone", "east")
         .label("note", "a;b=c")
         .env(EnvConfig::new().keys(["POD_NAME", "Rack"]))
-        .metadata(
-            MetadataConfig::new()
-                .instance_customizer(["zone"])
-                .publish_delay(ms(250))
-                .info_cache_size(0)
-                .info_cache_expire(Duration::from_mins(1))
-                .secret_params(["token", "Key"])
-                .gc_dry_run(true)
-                .cache(
-                    MetadataCacheConfig::new()
-                        .enabled(true)
-                        .path("/var/cache/dubbo")
-                        .size(1 << 20),
-                ),
-        )
+        .metadata(metadata())
         .protocol(
             "tri",
             ProtocolConfig::tri().ip("127.0.0.1").port(20_000).triple(
@@ -90,7 +55,8 @@ fn every_key_sets_what_its_builder_method_sets() {
                 .registry_type(RegistryType::Interface)
                 .register_mode(RegistryType::Interface)
                 .use_as_config_center(false)
-                .instance_filter(["near"]),
+                .instance_filter(["near"])
+                .extend_param("rack", "r7"),
         )
         .provider(provider())
         .consumer(consumer())
@@ -130,6 +96,45 @@ fn every_key_sets_what_its_builder_method_sets() {
         )
         .strict(true);
     assert_eq!(config(EVERY_KEY), want);
+}
+
+fn application() -> ApplicationConfig {
+    ApplicationConfig::new()
+        .name("order-center")
+        .organization("acme")
+        .module("orders")
+        .owner("ann")
+        .environment("cn")
+        .group("g0")
+        .version("1.10")
+        .tag("gray")
+        .weight(50)
+        .protocol("TRI")
+        .register_mode(RegistryType::All)
+        .migration(
+            ApplicationMigrationConfig::new()
+                .step(MigrationStep::ForceInterface)
+                .threshold(0.75)
+                .proportion(30)
+                .force(true)
+                .delay(ms(1_500)),
+        )
+}
+
+fn metadata() -> MetadataConfig {
+    MetadataConfig::new()
+        .instance_customizer(["zone"])
+        .publish_delay(ms(250))
+        .info_cache_size(0)
+        .info_cache_expire(Duration::from_mins(1))
+        .secret_params(["token", "Key"])
+        .gc_dry_run(true)
+        .cache(
+            MetadataCacheConfig::new()
+                .enabled(true)
+                .path("/var/cache/dubbo")
+                .size(1 << 20),
+        )
 }
 
 fn provider() -> ProviderConfig {
@@ -270,6 +275,7 @@ dubbo:
       register-mode: Interface
       use-as-config-center: false
       instance-filter: [near]
+      extend-params: {rack: r7}
   provider:
     filter: default,audit
     registry-ids: [local]

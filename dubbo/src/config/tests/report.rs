@@ -129,7 +129,7 @@ fn what_contradicts_itself_is_refused() {
         ),
         (
             "registries: {a: {protocol: memory, params: {file-cache: 'no'}}}",
-            "t.yaml:2:58: dubbo.registries.a.params.file-cache: expected `true` or `false`, found `no`",
+            "t.yaml:2:59: dubbo.registries.a.params.file-cache: expected `true` or `false`, found `no`",
         ),
         (
             "application: {metadata-type: remote}",
@@ -149,15 +149,6 @@ fn what_contradicts_itself_is_refused() {
             "t.yaml:2:58: dubbo.provider.services.B: serves `s.S:1`, as `dubbo.provider.services.A` does",
         ),
         (
-            "labels: 'zone'\n  application: {weight: 0, protocol: tree}\n  metadata: {instance-customizer: [zone, zoom]}\n  \
-             registries: {a: {protocol: memory, instance-filter: far}}",
-            "t.yaml:2:11: dubbo.labels: the label `zone` has no `=`; write `name=value`, and a value with `;` in it in a map\n\
-             t.yaml:3:25: dubbo.application.weight: expected a whole number from 1 to 10000, found `0`\n\
-             t.yaml:3:38: dubbo.application.protocol: no protocol is called `tree`; linked: injvm, tri (did you mean `tri`?)\n\
-             t.yaml:4:37: dubbo.metadata.instance-customizer: no instance customizer is called `zoom`; linked: zone (did you mean `zone`?)\n\
-             t.yaml:5:55: dubbo.registries.a.instance-filter: no instance list filter is called `far`; linked: near",
-        ),
-        (
             "application: {register-mode: both, migration: {step: SOON, threshold: -1, proportion: 101, delay: -1}}\n  \
              migration: {enabled: maybe, comparators: 'methods, x'}\n  migration-file: {enabled: true}",
             "t.yaml:2:32: dubbo.application.register-mode: expected `all` or `instance` or `interface` or `service`, found `both`\n\
@@ -171,12 +162,6 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:3:44: dubbo.migration.comparators: expected `methods`, `protocols` or `errors`, or several of them with \
              commas between, found `methods, x`\n\
              t.yaml:4:20: dubbo.migration-file.enabled: unknown key (did you mean `enable`?)",
-        ),
-        (
-            "labels: {zone: '', dubbo.endpoints: x, k: [a]}",
-            "t.yaml:2:18: dubbo.labels.zone: the label `zone` has no value; write one, or leave the label out\n\
-             t.yaml:2:39: dubbo.labels.dubbo.endpoints: the label `dubbo.endpoints` is written by the framework; give it another name\n\
-             t.yaml:2:45: dubbo.labels.k: expected a text, found a list",
         ),
         (
             "protocols: {t: {}, i: {name: injvm}}\n  provider: {services: {A: {interface: S, protocol-ids: t}, \
