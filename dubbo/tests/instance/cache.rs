@@ -44,7 +44,8 @@ async fn a_consumer_that_starts_while_nobody_says_what_is_served_has_what_it_kne
         panic!("one instance");
     };
     let after = Shared::new();
-    let registered = after.0.discovery().register(&deaf(instance)).await;
+    let registrar = after.0.discovery();
+    let registered = registrar.register(&deaf(instance)).await;
     registered.expect("it can be registered");
     for (cache, finds) in [
         (kept.clone(), true),

@@ -28,7 +28,8 @@ impl Caches {
             let home = home.filter_map(|name| environment.get(name)).next()?;
             Some(Path::new(home).join(".dubbo/rust"))
         };
-        let base = cache.path.as_ref().map(PathBuf::from).or_else(home);
+        let path = cache.path.as_deref().filter(|path| !path.is_empty());
+        let base = path.map(PathBuf::from).or_else(home);
         let in_files =
             base.map(|base| Cache::in_folder(&base, application_name(config), room(cache)));
         Self {
@@ -89,7 +90,7 @@ mod tests {
         for (url, enabled, want) in [
             ("nacos://h:1", None, true),
             ("memory://h", None, false),
-            ("file:///var/x", None, false),
+            ("file://x", None, false),
             ("memory://h", Some(true), true),
             ("nacos://h:1", Some(false), false),
             ("nacos://h:1?file-cache=false", None, false),
