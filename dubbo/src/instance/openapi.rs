@@ -44,7 +44,7 @@ impl Inner {
             if self.extensions.canonical::<dyn Protocol>(url.protocol())? != TRIPLE {
                 continue;
             }
-            let server = Url::new(TRIPLE, url.host()).with_port(url.port().unwrap_or_default());
+            let at = Url::new(TRIPLE, url.host()).with_port(url.port().unwrap_or_default());
             let services: Vec<_> = served
                 .into_iter()
                 .map(|(_, documented)| documented)
@@ -65,7 +65,7 @@ impl Inner {
                 Arc::new(NoPages)
             };
             let path = &api.settings().path;
-            self.mount(&server.with_path(path), pages).await?;
+            self.mount(&at.with_path(path), pages).await?;
             if is_on {
                 tracing::info!(protocol = id, path, "serving OpenAPI documents");
             }

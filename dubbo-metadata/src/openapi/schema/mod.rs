@@ -90,11 +90,11 @@ impl Schemas {
     fn name(&mut self, source: Source) -> String {
         let wanted = component_name(source.full_name());
         // Two types of one name are of different sets of files.
-        let name = std::iter::once(wanted.clone())
-            .chain((2..).map(|number: u32| format!("{wanted}_{number}")))
-            .find(|name| !self.taken.contains(name))
-            .expect("invariant: fewer names are taken than there are numbers");
-        self.taken.insert(name.clone());
+        let (mut name, mut number) = (wanted.clone(), 1_u32);
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
         self.names.insert(source.clone(), name.clone());
         self.waiting.push_back(source);
         name

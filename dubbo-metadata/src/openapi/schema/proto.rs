@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prost_types::{
-    DescriptorProto, FieldDescriptorProto,
+    DescriptorProto, EnumValueDescriptorProto, FieldDescriptorProto, FieldOptions, MessageOptions,
     field_descriptor_proto::{Label, Type},
 };
 
@@ -41,7 +41,7 @@ impl Schemas {
         for (index, field) in (0..).zip(&descriptor.field) {
             let schema = self.field(universe, descriptor, field);
             let options = field.options.as_ref();
-            let deprecated = options.is_some_and(|options| options.deprecated());
+            let deprecated = options.is_some_and(FieldOptions::deprecated);
             let annotations = Map::default()
                 .with_some("description", comments.at(&[FIELDS, index]))
                 .with_some("deprecated", deprecated.then_some(true));
@@ -51,7 +51,7 @@ impl Schemas {
             }
         }
         let options = descriptor.options.as_ref();
-        let deprecated = options.is_some_and(|options| options.deprecated());
+        let deprecated = options.is_some_and(MessageOptions::deprecated);
         typed("object")
             .with_some("description", description(comments.own(), descriptor))
             .with_some("deprecated", deprecated.then_some(true))
@@ -108,7 +108,11 @@ pub(super) fn enumeration(universe: &Universe, name: &str) -> Map {
             text.push(format!("`{}`: {comment}", value.name()));
         }
     }
-    let names: Vec<_> = descriptor.value.iter().map(|value| value.name()).collect();
+    let names: Vec<_> = descriptor
+        .value
+        .iter()
+        .map(EnumValueDescriptorProto::name)
+        .collect();
     typed("string")
         .with_any("description", text.join("\n\n"))
         .with("enum", names)
@@ -122,7 +126,10 @@ fn entry_of<'d>(
     let (_, name) = field.type_name().rsplit_once('.')?;
     let nested = message.nested_type.iter();
     nested
-        .filter(|nested| nested.options.as_ref().is_some_and(|o| o.map_entry()))
+        .filter(|nested| {
+            let options = nested.options.as_ref();
+            options.is_some_and(MessageOptions::map_entry)
+        })
         .find(|nested| nested.name() == name)
 }
 

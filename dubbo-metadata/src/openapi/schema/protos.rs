@@ -8,7 +8,7 @@ use std::{
 use prost::{DecodeError, Message as _};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet,
-    ServiceDescriptorProto,
+    MethodDescriptorProto, MethodOptions, ServiceDescriptorProto,
 };
 
 use super::comments::Comments;
@@ -150,11 +150,11 @@ impl ServiceFile<'_> {
     pub(in super::super) fn is_deprecated(&self, method: &str) -> bool {
         self.method(method).is_some_and(|(_, method)| {
             let options = method.options.as_ref();
-            options.is_some_and(|options| options.deprecated())
+            options.is_some_and(MethodOptions::deprecated)
         })
     }
 
-    fn method(&self, name: &str) -> Option<(i32, &prost_types::MethodDescriptorProto)> {
+    fn method(&self, name: &str) -> Option<(i32, &MethodDescriptorProto)> {
         let mut methods = (0..).zip(&self.0.descriptor.method);
         methods.find(|(_, method)| method.name() == name)
     }
