@@ -320,12 +320,7 @@ impl Known {
 
     /// Says what it serves, by what is known of its revision. `stale_until` is when something that becomes stale now has
     /// been so for long enough.
-    fn look_at(
-        &mut self,
-        metadata: Option<&Metadata>,
-        stale_until: Instant,
-        moves: &mut Moves,
-    ) {
+    fn look_at(&mut self, metadata: Option<&Metadata>, stale_until: Instant, moves: &mut Moves) {
         let serves = match metadata {
             None => {
                 self.last_good = None;

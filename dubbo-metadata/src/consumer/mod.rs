@@ -75,7 +75,8 @@ impl Consumer {
         consumer: &Url,
     ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
         let shared = &self.shared;
-        let request = Request::of(consumer, &shared.address)?;
+        let request =
+            Request::of(consumer, &shared.address)?.extended_by(Arc::clone(&shared.extend_params));
         let closed = || {
             RegistryError::new(
                 format!("subscribe to {request}"),

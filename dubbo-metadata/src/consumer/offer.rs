@@ -21,10 +21,16 @@ use crate::{
 pub(super) struct Offer {
     pub(super) service: Arc<ServiceInfo>,
     params: BTreeMap<String, String>,
+    /// What the consumer adds to what the instance says.
+    extend_params: Arc<BTreeMap<String, String>>,
 }
 
 impl Offer {
-    pub(super) fn new(service: &Arc<ServiceInfo>, info: &MetadataInfo) -> Arc<Self> {
+    pub(super) fn new(
+        service: &Arc<ServiceInfo>,
+        info: &MetadataInfo,
+        extend_params: &Arc<BTreeMap<String, String>>,
+    ) -> Arc<Self> {
         let methods: HashSet<_> = service.methods().collect();
         let mut params: BTreeMap<_, _> = service
             .params
@@ -53,6 +59,7 @@ impl Offer {
         Arc::new(Self {
             service: Arc::clone(service),
             params,
+            extend_params: Arc::clone(extend_params),
         })
     }
 
@@ -71,7 +78,9 @@ impl Offer {
             .map(|(key, value)| (key.as_str(), value.as_str()))
             .filter(|(key, _)| !is_about_the_instance(key))
             .collect();
-        params.extend(self.params.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+        for more in [&*self.extend_params, &self.params] {
+            params.extend(more.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+        }
         for key in [keys::ENVIRONMENT, keys::TAG, WEIGHT] {
             if let Some(value) = said(instance, key) {
                 params.insert(key, value);
@@ -152,6 +161,16 @@ mod tests {
         metadata: &[(&str, &str)],
         change: impl FnOnce(&mut ServiceInstance),
     ) -> Option<Url> {
+        extended(service, params, metadata, &[], change)
+    }
+
+    fn extended(
+        service: ServiceInfo,
+        params: &[(&str, &str)],
+        metadata: &[(&str, &str)],
+        extend_params: &[(&str, &str)],
+        change: impl FnOnce(&mut ServiceInstance),
+    ) -> Option<Url> {
         let owned = |pairs: &[(&str, &str)]| {
             let pairs = pairs
                 .iter()
@@ -167,7 +186,8 @@ mod tests {
         });
         let mut info = MetadataInfo::new("demo-provider", [Arc::clone(&service)], Algorithm::R1);
         info.tag = Some("blue".to_owned());
-        Offer::new(&service, &info).url(&InstanceView {
+        let extend_params = Arc::new(owned(extend_params));
+        Offer::new(&service, &info, &extend_params).url(&InstanceView {
             id: instance.id().into(),
             endpoints: Arc::new(endpoints(&instance)),
             instance: Arc::new(instance),
@@ -211,6 +231,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_the_consumer_adds_wins_over_the_instance_and_not_over_the_service() {
+        for (params, metadata, rack, timeout) in [
+            (&[][..], &[][..], "ours", "77"),
+            (&[], &[("rack", "theirs"), ("timeout", "5")], "ours", "77"),
+            (&[("rack", "r7"), ("timeout", "5")], &[], "r7", "5"),
+        ] {
+            let extend_params = [("rack", "ours"), ("timeout", "77")];
+            let url = extended(tri(), params, metadata, &extend_params, |_| {}).expect("a port");
+            let said = [url.param("rack"), url.param("timeout")];
+            assert_eq!(said, [Some(rack), Some(timeout)], "{params:?} {metadata:?}");
+        }
+    }
+
+    /// Case 95.
     #[test]
     fn environment_tag_and_weight_are_the_instances() {
         let params = [

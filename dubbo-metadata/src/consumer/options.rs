@@ -1,6 +1,6 @@
 //! What a consumer is made of.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
     discovery::{InstanceListFilter, ServiceDiscovery},
@@ -27,6 +27,9 @@ pub struct ConsumerOptions {
     /// What looks at each list of instances before anybody else does, by name (`instance-filter` of the registry). None by
     /// default.
     pub filters: Vec<(String, Arc<dyn InstanceListFilter>)>,
+    /// What this process adds to what instances say of themselves, for its own routers and balancers (`extend-params` of the
+    /// registry). It wins over what an instance says, and what a service says wins over it. None by default.
+    pub extend_params: BTreeMap<String, String>,
     /// The applications to look at when no mapping names any (`subscribed-services` of the registry). None by default.
     pub subscribed_services: Vec<String>,
     /// Whether an application that had instances is believed to have some for ever (`enable-empty-protection`). Off by
@@ -60,6 +63,7 @@ impl ConsumerOptions {
             fetch,
             reports: Vec::new(),
             filters: Vec::new(),
+            extend_params: BTreeMap::new(),
             subscribed_services: Vec::new(),
             empty_protection: false,
             fetch_timeout: Duration::from_secs(5),

@@ -1,7 +1,7 @@
 //! What the parts of one consumer share.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::{Arc, Weak, atomic::AtomicU64},
     time::Duration,
@@ -33,6 +33,7 @@ pub(crate) struct Shared {
     pub(super) discovery: Arc<dyn ServiceDiscovery>,
     pub(super) filters: Filters,
     pub(crate) reports: Arc<Reports>,
+    pub(super) extend_params: Arc<BTreeMap<String, String>>,
     pub(crate) subscribed_services: Arc<[String]>,
     pub(super) empty_protection: bool,
     pub(super) stale_grace: Duration,
@@ -74,6 +75,7 @@ impl Shared {
             discovery: options.discovery,
             filters: Filters::new(options.filters),
             reports,
+            extend_params: Arc::new(options.extend_params),
             subscribed_services: options.subscribed_services.into(),
             empty_protection: options.empty_protection,
             stale_grace: options.stale_grace,

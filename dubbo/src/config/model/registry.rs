@@ -49,6 +49,9 @@ settings! {
         /// `instance-filter`, by default none: the plugins that look at each list of instances from there before anybody
         /// else does, in this order ([`InstanceListFilter`](crate::spi::discovery::InstanceListFilter)).
         instance_filter: Option<Vec<String>>,
+        /// `extend-params`, by default none: what this program adds, for its own routers and balancers, to what instances
+        /// from there say of themselves. It wins over what an instance says, and what a service says wins over it.
+        extend_params[extend_param]: BTreeMap<String, String>,
         /// `use-as-meta-report`, by default true: whether metadata and mappings are kept there, too.
         use_as_meta_report: Option<bool>,
         /// `use-as-config-center`, by default true: whether rules are looked for there, too. So far that is the migration
@@ -150,6 +153,7 @@ impl RegistryConfig {
             weight: s.integer("weight", 0..=MAX_COUNT),
             preferred: s.bool("preferred"),
             instance_filter: s.list("instance-filter"),
+            extend_params: s.texts("extend-params"),
             use_as_meta_report: s.bool("use-as-meta-report"),
             use_as_config_center: s.bool("use-as-config-center"),
         }

@@ -149,6 +149,7 @@ impl Make<'_> {
         options.fetch_slots = self.slots.clone();
         options.cache = self.caches.of(url);
         options.filters = self.plugins(registry.instance_filter.as_deref(), url)?;
+        options.extend_params.clone_from(&registry.extend_params);
         let lists = url.param("subscribed-services").unwrap_or_default();
         let names = lists
             .split(',')
