@@ -59,6 +59,9 @@
 //! - Providers and consumers find each other by the [registries](config::RegistryConfig): `memory` and `file` are always
 //!   there, and Nacos, ZooKeeper and etcd come with the features `nacos`, `zookeeper` and `etcd`; `full` is all of them.
 //!   [`Instance::explain`] says step by step why a service has providers or none.
+//! - What an instance says about itself there can be added to by `dubbo.labels` and by an
+//!   [`InstanceCustomizer`](spi::discovery::InstanceCustomizer); an
+//!   [`InstanceListFilter`](spi::discovery::InstanceListFilter) is the first to see what others say.
 //! - [`config::TlsConfig`] is TLS and mutual TLS, for all that a program serves and calls.
 //! - A [`Filter`] sees every call of a service or a reference that names it:
 //!

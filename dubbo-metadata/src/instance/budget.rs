@@ -4,10 +4,10 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::keys;
 
-/// Leaves out what an instance can do without until `metadata` fits, and tells the keys of it: what is no key of Dubbo, be it
+/// Leaves out what an instance can do without until `metadata` fits, and tells what that was: what is no key of Dubbo, be it
 /// a label or a customizer's, longest first, then the timestamp, then the revision of what is consumed. What is needed is
 /// never touched, fit or not.
-pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Vec<String> {
+pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Fit {
     let mut surplus = length(metadata).saturating_sub(LIMIT);
     let mut optional: Vec<_> = metadata
         .iter()
@@ -32,11 +32,42 @@ pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Vec<String> {
         metadata.remove(&key);
         left_out.push(key);
     }
-    left_out
+    Fit { left_out, surplus }
+}
+
+/// What it took to make metadata short enough.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// Keys.
+    left_out: Vec<String>,
+    /// By how much it is still too long.
+    surplus: usize,
+}
+
+impl Fit {
+    /// What to say about it, if anything.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let mut text = match (&*self.left_out, self.surplus) {
+            ([], 0) => return None,
+            _ => format!(
+                "the metadata of the instance is longer than the {LIMIT} characters that Nacos takes"
+            ),
+        };
+        if !self.left_out.is_empty() {
+            text = format!("{text}; left out: {}", self.left_out.join(", "));
+        }
+        if self.surplus > 0 {
+            text = format!(
+                "{text}; it is still {} too long, but all the rest is needed",
+                self.surplus
+            );
+        }
+        Some(text)
+    }
 }
 
 /// The length as Nacos counts it: Java's characters of keys and values.
-pub(super) fn length(metadata: &BTreeMap<String, String>) -> usize {
+fn length(metadata: &BTreeMap<String, String>) -> usize {
     metadata
         .iter()
         .map(|(key, value)| units(key) + units(value))
@@ -48,7 +79,7 @@ fn units(text: &str) -> usize {
 }
 
 /// What Nacos takes by default; one more is refused.
-pub(super) const LIMIT: usize = 1024;
+const LIMIT: usize = 1024;
 
 /// Without these and the framework's [own](keys::OWN) an instance is called wrongly.
 const NEEDED: [&str; 5] = [
@@ -123,7 +154,7 @@ mod tests {
             (&[("dubbo.tag", 2001)], &[]),
         ] {
             let mut metadata = metadata(values);
-            assert_eq!(fit(&mut metadata), want, "{values:?}");
+            assert_eq!(fit(&mut metadata).left_out, want, "{values:?}");
             assert!(metadata.contains_key("dubbo.tag"));
         }
     }
@@ -133,8 +164,32 @@ mod tests {
         for key in keys::OWN.into_iter().chain(NEEDED) {
             let mut metadata = metadata(&[(key, 2000), ("label", 10)]);
             let before = metadata[key].clone();
-            assert_eq!(fit(&mut metadata), ["label"], "{key}");
+            assert_eq!(fit(&mut metadata).left_out, ["label"], "{key}");
             assert_eq!(metadata[key], before, "{key}");
+        }
+    }
+
+    #[test]
+    fn it_is_said_what_is_missing_and_what_is_too_long_nevertheless() {
+        for (values, want) in [
+            (&[("dubbo.tag", 1023)][..], None),
+            (&[("dubbo.tag", 1001), ("a", 101)], Some("; left out: a")),
+            (
+                &[("dubbo.tag", 1101), ("a", 11), ("timestamp", 23)],
+                Some(
+                    "; left out: a, timestamp; it is still 77 too long, but all the rest is needed",
+                ),
+            ),
+            (
+                &[("dubbo.tag", 1027)],
+                Some("; it is still 3 too long, but all the rest is needed"),
+            ),
+        ] {
+            let complaint = fit(&mut metadata(values)).complaint();
+            let want = want.map(|more| {
+                format!("the metadata of the instance is longer than the 1024 characters that Nacos takes{more}")
+            });
+            assert_eq!(complaint, want);
         }
     }
 }

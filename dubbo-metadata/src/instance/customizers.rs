@@ -34,32 +34,33 @@ impl Customizers {
         Ok(Self(named))
     }
 
-    /// Lets all of them write. What one of them must not touch is as it was afterwards, and one that fails has not written
-    /// anything.
-    pub(super) fn customize(&self, draft: &mut InstanceDraft, described: &Described<'_>) {
+    /// Lets all of them write, and tells what went wrong. What one of them must not touch is as it was afterwards, and one
+    /// that fails has not written anything.
+    pub(super) fn customize(
+        &self,
+        draft: &mut InstanceDraft,
+        described: &Described<'_>,
+    ) -> Vec<String> {
+        let mut complaints = Vec::new();
         for (name, customizer) in &self.0 {
             let mut written = draft.clone();
             match panics::guard_plugin(|| customizer.customize(&mut written, described)) {
                 Ok(()) => {
                     let taken_back = take_back(&mut written, draft);
                     if !taken_back.is_empty() {
-                        tracing::warn!(
-                            application = described.application,
-                            customizer = name,
-                            taken_back = taken_back.join(", "),
-                            "an instance customizer changed what the framework needs; that is as it was"
-                        );
+                        complaints.push(format!(
+                            "the instance customizer `{name}` changed what the framework needs, which is as it was: {}",
+                            taken_back.join(", ")
+                        ));
                     }
                     *draft = written;
                 }
-                Err(error) => tracing::warn!(
-                    application = described.application,
-                    customizer = name,
-                    error,
-                    "an instance customizer failed; what it wrote is left out"
-                ),
+                Err(error) => complaints.push(format!(
+                    "the instance customizer `{name}` failed, so what it wrote is left out: {error}"
+                )),
             }
         }
+        complaints
     }
 }
 
@@ -129,11 +130,11 @@ mod tests {
         draft
     }
 
-    fn customized(customizers: Vec<Named>) -> InstanceDraft {
+    fn customized(customizers: Vec<Named>) -> (InstanceDraft, Vec<String>) {
         let mut draft = begun();
         let customizers = Customizers::new(customizers).expect("orders that are allowed");
-        customizers.customize(&mut draft, &Described::new("demo", "222f"));
-        draft
+        let complaints = customizers.customize(&mut draft, &Described::new("demo", "222f"));
+        (draft, complaints)
     }
 
     fn append(draft: &mut InstanceDraft, letter: char) {
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn they_write_by_order_and_then_by_name() {
-        let draft = customized(vec![
+        let (draft, complaints) = customized(vec![
             named("b", 1000, |draft| {
                 append(draft, 'c');
                 Ok(())
@@ -163,6 +164,7 @@ mod tests {
             }),
         ]);
         assert_eq!(draft.get("trace"), Some("abcd"));
+        assert!(complaints.is_empty(), "{complaints:?}");
     }
 
     #[test]
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn one_that_fails_loses_what_it_wrote_and_no_more() {
-        let draft = customized(vec![
+        let (draft, complaints) = customized(vec![
             named("1-good", 1000, |draft| {
                 draft.set("good", "1");
                 Ok(())
@@ -206,11 +208,18 @@ mod tests {
         want.set("good", "1");
         want.set("also", "1");
         assert_eq!(draft, want);
+        assert_eq!(
+            complaints,
+            [
+                "the instance customizer `2-failing` failed, so what it wrote is left out: the rest is missing",
+                "the instance customizer `3-panicking` failed, so what it wrote is left out: it panicked: at this point",
+            ]
+        );
     }
 
     #[test]
     fn what_the_framework_needs_stays_and_all_else_counts() {
-        let draft = customized(vec![named("breaker", 100, |draft| {
+        let (draft, complaints) = customized(vec![named("breaker", 100, |draft| {
             draft.set_address("10.9.9.9", 1);
             draft.set(keys::REVISION, "mine");
             draft.remove(keys::STORAGE_TYPE);
@@ -230,6 +239,14 @@ mod tests {
         want.set_weight(50);
         want.set_enabled(false);
         assert_eq!(draft, want);
+        assert_eq!(
+            complaints,
+            [
+                "the instance customizer `breaker` changed what the framework needs, which is as it was: the address, \
+                 dubbo.metadata.cluster, dubbo.endpoints, meta-v, dubbo.metadata-service.url-params, \
+                 dubbo.metadata.revision, dubbo.metadata.storage-type"
+            ]
+        );
         assert_eq!(draft.get("weight"), Some("50"));
         assert_eq!(draft.instance().weight, 50);
     }

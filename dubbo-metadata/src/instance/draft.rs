@@ -37,17 +37,20 @@ pub struct Draft<'a> {
 
 impl Draft<'_> {
     /// The instance: what the framework writes, then what `customizers` do. If that is longer than Nacos takes, what the
-    /// instance can do without is left out in the end, with a warning that names it: labels and what customizers wrote,
-    /// longest first, then the timestamp (`docs/spec/metadata.md` §1.6).
-    pub fn instance(&self, customizers: &Customizers) -> ServiceInstance {
+    /// instance can do without is left out in the end: labels and what customizers wrote, longest first, then the timestamp
+    /// (`docs/spec/metadata.md` §1.6).
+    pub fn instance(&self, customizers: &Customizers) -> Drafted {
         let mut draft = InstanceDraft::new(ServiceInstance::new(&*self.info.app, "", 0));
         for (_, write) in BUILT_IN {
             write(self, &mut draft);
         }
-        customizers.customize(&mut draft, &self.described());
+        let mut complaints = customizers.customize(&mut draft, &self.described());
         let mut instance = draft.into_instance();
-        fit(&mut instance);
-        instance
+        complaints.extend(budget::fit(&mut instance.metadata).complaint());
+        Drafted {
+            instance,
+            complaints,
+        }
     }
 
     fn described(&self) -> Described<'_> {
@@ -64,8 +67,18 @@ impl Draft<'_> {
     }
 }
 
+/// An instance as a registry is to be told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Drafted {
+    /// The instance.
+    pub instance: ServiceInstance,
+    /// What somebody should know of how it came about: customizers that failed, and what was left out.
+    pub complaints: Vec<String>,
+}
+
 /// What the framework writes, by orders below those of all others; a later one wins over an earlier one. The last of all is
-/// [`fit`].
+/// the check of the length.
 const BUILT_IN: [(u16, Write); 8] = [
     (0, |of, draft| {
         draft.set(keys::STORAGE_TYPE, of.storage.as_str());
@@ -113,30 +126,6 @@ type Write = fn(&Draft<'_>, &mut InstanceDraft);
 fn set_if_any(draft: &mut InstanceDraft, key: &str, value: Option<&str>) {
     if let Some(value) = value.filter(|value| !value.is_empty()) {
         draft.set(key, value);
-    }
-}
-
-/// Leaves out what is too much, with a warning.
-fn fit(instance: &mut ServiceInstance) {
-    let left_out = budget::fit(&mut instance.metadata);
-    if !left_out.is_empty() {
-        tracing::warn!(
-            application = instance.application,
-            instance = instance.id(),
-            left_out = left_out.join(", "),
-            limit = budget::LIMIT,
-            "the metadata of the instance is longer than Nacos takes"
-        );
-    }
-    let length = budget::length(&instance.metadata);
-    if length > budget::LIMIT {
-        tracing::warn!(
-            application = instance.application,
-            instance = instance.id(),
-            length,
-            limit = budget::LIMIT,
-            "Nacos will refuse the instance: all that is left in its metadata is needed"
-        );
     }
 }
 
@@ -208,7 +197,12 @@ mod tests {
     }
 
     fn told(draft: &Draft<'_>) -> ServiceInstance {
-        draft.instance(&Customizers::default())
+        let Drafted {
+            instance,
+            complaints,
+        } = draft.instance(&Customizers::default());
+        assert!(complaints.is_empty(), "{complaints:?}");
+        instance
     }
 
     fn keys_of(instance: &ServiceInstance) -> Vec<&str> {
@@ -329,9 +323,18 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.labels = labels(&format!("longer={}", "x".repeat(500)));
         let customizers = Customizers::new(vec![("talkative".into(), Arc::new(Talkative))]);
-        let instance = fixture
+        let Drafted {
+            instance,
+            complaints,
+        } = fixture
             .draft()
             .instance(&customizers.expect("an order of its own"));
+        assert_eq!(
+            complaints,
+            [
+                "the metadata of the instance is longer than the 1024 characters that Nacos takes; left out: longest, longer"
+            ]
+        );
         assert_eq!(
             keys_of(&instance),
             [

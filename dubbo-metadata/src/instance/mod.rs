@@ -9,7 +9,7 @@ mod metadata_service;
 mod partition;
 
 pub use customizers::Customizers;
-pub use draft::Draft;
+pub use draft::{Draft, Drafted};
 pub use endpoints::Endpoints;
 pub use labels::Labels;
 pub use metadata_service::{MetaVersion, MetadataServiceParams};

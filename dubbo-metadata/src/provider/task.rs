@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     instance::{
-        Draft, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, keys, partition,
+        Draft, Drafted, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, keys,
+        partition,
     },
     jitter::EqualJitter,
     model::{MetadataDiff, MetadataInfo, ParamConflict},
@@ -34,6 +35,8 @@ pub(super) struct Task {
     waiters: Vec<Waiter>,
     /// Those that the log has told of.
     conflicts: Vec<ParamConflict>,
+    /// Those that the log has told of, with the ids of their instances.
+    complaints: Vec<(String, String)>,
     random: fastrand::Rng,
     retries: EqualJitter,
 }
@@ -69,6 +72,7 @@ impl Task {
             told: BTreeMap::new(),
             waiters: Vec::new(),
             conflicts: Vec::new(),
+            complaints: Vec::new(),
             retries: EqualJitter::new(FIRST_RETRY, LAST_RETRY),
         }
     }
@@ -153,11 +157,13 @@ impl Task {
         }
 
         let (storage, retry) = self.publish(&published, wanted).await?;
-        let instances: Vec<_> = partitions
+        let drafted: Vec<_> = partitions
             .iter()
             .zip(&published)
             .map(|(partition, published)| self.draft(partition, published, storage, wanted))
             .collect();
+        self.tell_complaints(&drafted);
+        let instances: Vec<_> = drafted.into_iter().map(|one| one.instance).collect();
         for instance in &instances {
             self.tell(instance).await?;
         }
@@ -193,6 +199,27 @@ impl Task {
         self.conflicts = conflicts;
     }
 
+    /// Says in the log what is wrong with what instances say, once.
+    fn tell_complaints(&mut self, drafted: &[Drafted]) {
+        let mut complaints = Vec::new();
+        for Drafted {
+            instance,
+            complaints: own,
+            ..
+        } in drafted
+        {
+            for complaint in own {
+                let complaint = (instance.id(), complaint.clone());
+                if !self.complaints.contains(&complaint) {
+                    let (application, (instance, text)) = (&instance.application, &complaint);
+                    tracing::warn!(application, instance, "{text}");
+                }
+                complaints.push(complaint);
+            }
+        }
+        self.complaints = complaints;
+    }
+
     /// Where consumers find the metadata, once they do, and when to look again whether they do, or for a better place.
     async fn publish(
         &mut self,
@@ -222,7 +249,7 @@ impl Task {
         published: &Published,
         storage: Storage,
         wanted: &Wanted,
-    ) -> ServiceInstance {
+    ) -> Drafted {
         let options = &self.shared.options;
         Draft {
             partition,
