@@ -51,6 +51,12 @@ pub(super) enum Metadata {
     Decoded(Arc<MetadataInfo>),
 }
 
+/// What there was at one moment, the most recently used first.
+pub(super) struct All {
+    pub(super) metadata: Vec<(Key, Metadata)>,
+    pub(super) mappings: Vec<(MappingKey, Arc<Mapping>)>,
+}
+
 impl Contents {
     pub(super) fn new(room: usize) -> Self {
         Self {
@@ -151,8 +157,8 @@ impl Contents {
         self.unpinned_bytes
     }
 
-    /// All that there is, the most recently used first: what is pinned is used now.
-    pub(super) fn all(&self) -> (Vec<(Key, Metadata)>, Vec<(MappingKey, Arc<Mapping>)>) {
+    /// All that there is. What is pinned is used now.
+    pub(super) fn all(&self) -> All {
         let pinned = self.metadata.iter().filter(|(_, entry)| entry.pins > 0);
         let pinned = pinned.map(|(key, entry)| (key.clone(), entry.metadata.clone()));
         let unpinned = self.unpinned.values().rev();
@@ -165,7 +171,10 @@ impl Contents {
         let mappings = mappings
             .into_iter()
             .map(|(key, (mapping, _))| (key.clone(), Arc::clone(mapping)));
-        (pinned.chain(unpinned).collect(), mappings.collect())
+        All {
+            metadata: pinned.chain(unpinned).collect(),
+            mappings: mappings.collect(),
+        }
     }
 
     /// Puts it there with one more pin than it had.

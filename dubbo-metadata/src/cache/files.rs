@@ -10,7 +10,7 @@ use std::{
 use dubbo_core::metadata::Mapping;
 
 use super::{
-    contents::{Key, MappingKey, Metadata},
+    contents::{All, Key, MappingKey, Metadata},
     record::{self, Records},
 };
 
@@ -126,32 +126,25 @@ impl Files {
     }
 
     /// Writes all anew. Each file is the old one or the new one at any time, whatever happens meanwhile.
-    pub(super) fn write(
-        &self,
-        metadata: &[(Key, Metadata)],
-        mappings: &[(MappingKey, Arc<Mapping>)],
-    ) -> Result<(), FileError> {
-        self.metadata
-            .write(metadata.iter(), |(key, metadata), record| {
-                let json;
-                let json = match metadata {
-                    Metadata::Encoded(json) => &**json,
-                    Metadata::Decoded(info) => {
-                        json = info.to_json();
-                        str::from_utf8(&json).expect("invariant: JSON is UTF-8")
-                    }
-                };
-                record::append(
-                    record,
-                    [&*key.registry, &*key.application, &*key.revision, json],
-                )
-            })?;
-        self.mappings.write(
-            mappings.iter(),
-            |((registry, interface), mapping), record| {
-                record::append(record, [&**registry, &**interface, &mapping.to_string()])
-            },
-        )
+    pub(super) fn write(&self, all: &All) -> Result<(), FileError> {
+        let metadata = all.metadata.iter();
+        self.metadata.write(metadata, |(key, metadata), record| {
+            let decoded;
+            let json = match metadata {
+                Metadata::Encoded(json) => &**json,
+                Metadata::Decoded(info) => {
+                    decoded = info.to_json();
+                    str::from_utf8(&decoded).expect("invariant: JSON is UTF-8")
+                }
+            };
+            let texts = [&*key.registry, &*key.application, &*key.revision, json];
+            record::append(record, texts)
+        })?;
+        let mappings = all.mappings.iter();
+        self.mappings.write(mappings, |(key, mapping), record| {
+            let (registry, interface) = key;
+            record::append(record, [&**registry, &**interface, &mapping.to_string()])
+        })
     }
 }
 

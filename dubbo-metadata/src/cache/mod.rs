@@ -214,13 +214,13 @@ impl Cache {
         if !files.is_locked() {
             return Ok(());
         }
-        let (metadata, mappings) = {
+        let all = {
             let mut contents = self.contents.lock();
             contents.is_changed = false;
             contents.all()
         };
         files
-            .write(&metadata, &mappings)
+            .write(&all)
             .inspect_err(|_| self.contents.lock().is_changed = true)
     }
 }

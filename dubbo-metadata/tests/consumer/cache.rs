@@ -73,7 +73,7 @@ async fn metadata_a17_a_damaged_file_loses_what_is_damaged_and_nothing_else() {
     };
     let grow = |file: &mut Vec<u8>| file.extend(b"what is that?");
     let title = |file: &mut Vec<u8>| file.truncate(5);
-    let damages: [(&str, &dyn Fn(&mut Vec<u8>), usize); 4] = [
+    let damages: [(&str, Damage<'_>, usize); 4] = [
         ("cut", &cut, 3),
         ("flipped", &flip, 3),
         ("longer", &grow, 4),
@@ -228,6 +228,9 @@ async fn a_folder_that_cannot_be_written_is_done_without() {
     assert_eq!(addresses(&following.next().await).len(), 11);
     close(&world, &cache).await;
 }
+
+/// What happens to a file.
+type Damage<'a> = &'a dyn Fn(&mut Vec<u8>);
 
 /// A start that gets to know the instances at these revisions, one at each, and ends.
 async fn before(folder: &Folder, strong: &[&str]) {
