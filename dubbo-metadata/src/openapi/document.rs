@@ -17,8 +17,9 @@ pub struct Document(Node);
 
 impl Document {
     /// What `services` answer to.
-    pub(super) fn of(settings: &Settings, services: &[&Documented], version: Version) -> Self {
-        let descriptors = services.iter().map(|service| &*service.descriptor);
+    pub(super) fn of(settings: &Settings, services: &[&Described], version: Version) -> Self {
+        let descriptors = services.iter();
+        let descriptors = descriptors.map(|service| &*service.documented.descriptor);
         let mut schemas = Schemas::new(version, descriptors);
         let (mut tags, mut paths) = (Vec::new(), Map::default());
         for (interface, variants) in by_interface(services) {
@@ -58,22 +59,48 @@ fn json(written: serde_json::Result<String>) -> String {
     written.expect("invariant: texts, numbers and maps keyed by text are JSON")
 }
 
-/// One of the services of an interface: they differ in group and version.
-struct Variant<'d> {
-    service: &'d Documented,
-    /// Where its messages are described.
+/// A service, and where its messages are described.
+///
+/// One of those of its interface: they differ in group and version.
+#[derive(Debug, Clone)]
+pub(super) struct Described {
+    pub(super) documented: Documented,
     universe: Option<Arc<Universe>>,
 }
 
-impl<'d> Variant<'d> {
+/// Reads what the file descriptors of `services` say.
+pub(super) fn describe(services: Vec<Documented>) -> Vec<Described> {
+    let sets = services.iter();
+    let sets = sets.filter_map(|service| service.descriptor.file_descriptor_set());
+    let mut universes = Universe::of(sets).into_iter();
+    services
+        .into_iter()
+        .map(|documented| {
+            let set = documented.descriptor.file_descriptor_set();
+            let universe = set.and_then(|_| universes.next()).and_then(|read| {
+                read.inspect_err(|error| {
+                    let service = &documented.key;
+                    tracing::warn!(%service, %error, "its file descriptors cannot be read: OpenAPI shows no messages");
+                })
+                .ok()
+            });
+            Described {
+                documented,
+                universe,
+            }
+        })
+        .collect()
+}
+
+impl Described {
     /// Its methods called `name` that plain HTTP has a form for.
-    fn unary(&self, name: &str) -> impl Iterator<Item = &'d MethodDescriptor> {
-        let methods = self.service.descriptor.methods().iter();
+    fn unary(&self, name: &str) -> impl Iterator<Item = &MethodDescriptor> {
+        let methods = self.documented.descriptor.methods().iter();
         methods.filter(move |method| method.name == name && method.kind == CallKind::Unary)
     }
 
     fn file(&self) -> Option<ServiceFile<'_>> {
-        let interface = self.service.descriptor.interface();
+        let interface = self.documented.descriptor.interface();
         self.universe.as_ref()?.service(interface)
     }
 
@@ -118,31 +145,20 @@ impl<'d> Variant<'d> {
     }
 }
 
-fn by_interface<'d>(services: &[&'d Documented]) -> BTreeMap<&'d str, Vec<Variant<'d>>> {
-    let sets = services.iter();
-    let sets = sets.filter_map(|service| service.descriptor.file_descriptor_set());
-    let mut universes = Universe::of(sets).into_iter();
+fn by_interface<'d>(services: &[&'d Described]) -> BTreeMap<&'d str, Vec<&'d Described>> {
     let mut by_interface: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for service in services {
-        let described = service.descriptor.file_descriptor_set();
-        let universe = described.and_then(|_| universes.next()).and_then(|read| {
-            read.inspect_err(|error| {
-                let interface = service.key.interface();
-                tracing::warn!(interface, %error, "its file descriptors cannot be read: OpenAPI shows no messages");
-            })
-            .ok()
-        });
-        let variants = by_interface.entry(service.key.interface()).or_default();
-        variants.push(Variant { service, universe });
+        let interface = service.documented.key.interface();
+        by_interface.entry(interface).or_default().push(*service);
     }
     by_interface
 }
 
 /// The names of the methods that have a path, each once, in the order of the definition.
-fn methods<'d>(variants: &[Variant<'d>]) -> Vec<&'d str> {
+fn methods<'d>(variants: &[&'d Described]) -> Vec<&'d str> {
     let mut names = Vec::new();
     for variant in variants {
-        for name in variant.service.descriptor.method_names() {
+        for name in variant.documented.descriptor.method_names() {
             if !names.contains(&name) && variant.unary(name).next().is_some() {
                 names.push(name);
             }
@@ -151,13 +167,13 @@ fn methods<'d>(variants: &[Variant<'d>]) -> Vec<&'d str> {
     names
 }
 
-fn tag(interface: &str, variants: &[Variant<'_>]) -> Map {
-    let files = || variants.iter().filter_map(Variant::file);
+fn tag(interface: &str, variants: &[&Described]) -> Map {
+    let files = || variants.iter().filter_map(|variant| variant.file());
     let comment = files().find_map(|file| file.comment().map(str::to_owned));
     let mut streams = Vec::new();
     for method in variants
         .iter()
-        .flat_map(|variant| variant.service.descriptor.methods())
+        .flat_map(|variant| variant.documented.descriptor.methods())
         .filter(|method| method.kind != CallKind::Unary)
     {
         let name = format!("`{}`", method.name);
@@ -182,7 +198,7 @@ fn operation(
     schemas: &mut Schemas,
     interface: &str,
     name: &str,
-    variants: &[Variant<'_>],
+    variants: &[&Described],
 ) -> Map {
     let (mut requests, mut responses, mut takes_nothing) = (Vec::new(), Vec::new(), false);
     for variant in variants {
@@ -205,7 +221,7 @@ fn operation(
         .iter()
         .map(|status| (status, response(status, result.as_ref())))
         .collect();
-    let files = || variants.iter().filter_map(Variant::file);
+    let files = || variants.iter().filter_map(|variant| variant.file());
     let comment = files().find_map(|file| file.method_comment(name).map(str::to_owned));
     let deprecated = files().any(|file| file.is_deprecated(name));
     Map::default()
@@ -219,11 +235,11 @@ fn operation(
 }
 
 /// The headers that say which of the services of one interface is called.
-fn parameters(variants: &[Variant<'_>], method: &str) -> Vec<Map> {
+fn parameters(variants: &[&Described], method: &str) -> Vec<Map> {
     let keys: Vec<_> = variants
         .iter()
         .filter(|variant| variant.unary(method).next().is_some())
-        .map(|variant| &variant.service.key)
+        .map(|variant| &variant.documented.key)
         .collect();
     let groups = keys.iter().map(|key| key.group()).collect();
     let versions = keys.iter().map(|key| key.version()).collect();

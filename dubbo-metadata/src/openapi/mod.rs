@@ -40,6 +40,7 @@ mod ui;
 mod version;
 mod yaml;
 
+use self::document::Described;
 pub use self::{
     document::Document,
     pages::{NOT_AVAILABLE, NoPages, OpenApiPages},
@@ -52,13 +53,16 @@ pub use self::{
 #[derive(Debug, Clone)]
 pub struct OpenApi {
     settings: Settings,
-    services: Vec<Documented>,
+    services: Vec<Described>,
 }
 
 impl OpenApi {
     /// Documents about `services`.
     pub fn new(settings: Settings, services: Vec<Documented>) -> Self {
-        Self { settings, services }
+        Self {
+            settings,
+            services: document::describe(services),
+        }
     }
 
     /// How they are made.
@@ -68,7 +72,8 @@ impl OpenApi {
 
     /// The groups of documents: the default one, which may be empty, then the others in the order of their names.
     pub fn groups(&self) -> Vec<&str> {
-        let groups = self.services.iter().map(|service| &*service.group);
+        let services = self.services.iter();
+        let groups = services.map(|service| &*service.documented.group);
         let mut groups: Vec<_> = groups.filter(|group| *group != DEFAULT_GROUP).collect();
         groups.sort_unstable();
         groups.dedup();
@@ -79,15 +84,16 @@ impl OpenApi {
     /// The document about the services that `filter` takes; `None` when it takes none.
     pub fn document(&self, filter: &Filter, version: Version) -> Option<Document> {
         let services = self.services.iter();
-        let services: Vec<_> = services.filter(|service| filter.takes(service)).collect();
+        let services = services.filter(|service| filter.takes(&service.documented));
+        let services: Vec<_> = services.collect();
         (!services.is_empty()).then(|| Document::of(&self.settings, &services, version))
     }
 
     /// The document of a group; one that no service is in has nothing in it.
     pub fn document_of_group(&self, group: &str, version: Version) -> Document {
         let services = self.services.iter();
-        let services: Vec<_> = services.filter(|service| service.group == group).collect();
-        Document::of(&self.settings, &services, version)
+        let services = services.filter(|service| service.documented.group == group);
+        Document::of(&self.settings, &services.collect::<Vec<_>>(), version)
     }
 }
 
