@@ -227,3 +227,67 @@ async fn pages_end_with_the_instance() {
     let refused = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
     assert!(refused.is_err(), "nobody listens any more");
 }
+
+/// The pages that were asked for in a recording, and the whole answers: path, status, content type and body.
+fn recorded(file: &str) -> Vec<(String, u16, String, String)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../dubbo-test/golden");
+    let text = std::fs::read_to_string(folder.join(file)).expect("recordings");
+    let records = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let asked = records.filter(|record: &serde_json::Value| record["kind"] == "stream");
+    let header = |message: &serde_json::Value, name: &str| -> String {
+        let headers = message["headers"].as_array().expect("a list").iter();
+        let found = headers.clone().find(|header| header[0] == name);
+        found.expect(name)[1].as_str().expect("a text").to_owned()
+    };
+    asked
+        .map(|record| {
+            let (request, response) = (&record["request"], &record["response"]);
+            (
+                header(request, ":path"),
+                header(response, ":status").parse().expect("a status"),
+                header(response, "content-type"),
+                response["data_text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn pages_are_where_dubbo_go_has_them() {
+    let instance = provide("enabled: true", "").await;
+    let recorded = recorded("go/triple-openapi.jsonl");
+    assert_eq!(recorded.len(), 7);
+    for (path, status, content_type, body) in recorded {
+        let own = get(&instance, &path).await;
+        if path.ends_with("/nope") {
+            // A group that no service is in: an empty document there.
+            assert!(
+                body.contains("\"openapi\": \"3.0.1\"") && own.0 == 404,
+                "{body}"
+            );
+            continue;
+        }
+        assert_eq!(own.0, status, "{path}");
+        // A page says in which characters it is, too.
+        assert!(own.1.starts_with(&content_type), "{path}: {}", own.1);
+    }
+}
+
+#[tokio::test]
+async fn while_it_is_off_the_answer_is_that_of_dubbo_java() {
+    let instance = provide("", "").await;
+    let recorded = recorded("java/triple-openapi-off.jsonl");
+    assert_eq!(recorded.len(), 2);
+    for (path, status, content_type, body) in recorded {
+        assert_eq!(
+            get(&instance, &path).await,
+            (status, content_type, body),
+            "{path}"
+        );
+    }
+}
