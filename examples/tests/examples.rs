@@ -167,9 +167,15 @@ fn migration_moves_a_consumer_from_interfaces_to_the_application_and_back() {
         let status = format!("{step} in greet.Greeter at registry memory://local: {short}\n");
         assert!(rule.contains(&status), "{status} in {rule}");
         assert!(rule.contains(calls), "{calls} in {rule}");
-        assert!(!rule.contains("  0 calls by the application, 0 by"), "{rule}");
+        assert!(
+            !rule.contains("  0 calls by the application, 0 by"),
+            "{rule}"
+        );
     }
-    assert!(text.ends_with(" calls, and none of them failed\n"), "{text}");
+    assert!(
+        text.ends_with(" calls, and none of them failed\n"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -181,7 +187,10 @@ async fn openapi_serves_documents_of_its_services() {
     let said = provider.wait("serving");
     let addresses: Vec<&str> = said
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("curl --http2-prior-knowledge http://"))
+        .filter_map(|line| {
+            line.trim()
+                .strip_prefix("curl --http2-prior-knowledge http://")
+        })
         .collect();
     assert_eq!(addresses.len(), 4, "{said}");
     let want = [

@@ -19,7 +19,8 @@ use super::{
     Inner, Instance, Phase, Protocols, Running,
     activity::Activity,
     definitions::Definitions,
-    host::ToRegistry, migration::Readiness,
+    host::ToRegistry,
+    migration::Readiness,
     refer::unknown_method,
     registries::{Caches, Registries},
 };

@@ -15,7 +15,7 @@ use dubbo::{
     spi::config_center::ConfigCenter,
 };
 use dubbo_cluster::migration::GROUP;
-use dubbo_test::soon;
+use dubbo_test::{logs::Logs, soon};
 use examples::greet::GreeterClient;
 
 use super::{
@@ -340,6 +340,7 @@ async fn what_is_registered_is_what_the_register_mode_says() {
             "application: {{name: app{application}}}, {TRIPLE}, registries: {{r: {{address: 'shared://here'{registry}}}}}, \
              {migration}"
         );
+        let (logs, _guard) = Logs::record();
         let provider = shared
             .load(&sections)
             .provide(super::rig::named("found"))
@@ -351,6 +352,13 @@ async fn what_is_registered_is_what_the_register_mode_says() {
             shared.urls().await.len(),
         ];
         assert_eq!(registered, want, "{sections}");
+        let mode = match want {
+            [1, 1] => "all",
+            [1, 0] => "instance",
+            _ => "interface",
+        };
+        let report = format!(r#"report={{"application":"app","status":"{mode}"}}"#);
+        assert_eq!(logs.with(&report).len(), 1, "{sections}");
     }
 }
 
