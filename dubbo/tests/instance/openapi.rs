@@ -1,14 +1,21 @@
 //! The section `triple.openapi` of a protocol: documents on the port, and what each key does to them.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
-use dubbo::{Instance, Service};
+use dubbo::{Instance, Service, Url};
+use dubbo_core::{
+    invoker::Invoker,
+    protocol::{Drained, Exporter, Protocol, ProtocolError},
+    service::ServiceDescriptor,
+};
+use dubbo_protocol::TripleProtocol;
 use dubbo_test::peer::h2::Client;
 use examples::{
     Polite,
     greet::GreeterServer,
     users::{UserServiceServer, Users},
 };
+use tokio::time::Instant;
 
 use super::rig::load;
 
@@ -289,5 +296,68 @@ async fn while_it_is_off_the_answer_is_that_of_dubbo_java() {
             (status, content_type, body),
             "{path}"
         );
+    }
+}
+
+/// Somebody's own Triple, which serves no pages.
+struct Plain(TripleProtocol);
+
+#[dubbo::async_trait]
+impl Protocol for Plain {
+    fn default_port(&self) -> u16 {
+        self.0.default_port()
+    }
+
+    async fn export(
+        &self,
+        url: &Url,
+        service: Arc<ServiceDescriptor>,
+        invoker: Arc<dyn Invoker>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        self.0.export(url, service, invoker).await
+    }
+
+    async fn refer(
+        &self,
+        url: &Url,
+        service: Arc<ServiceDescriptor>,
+    ) -> Result<Arc<dyn Invoker>, ProtocolError> {
+        self.0.refer(url, service).await
+    }
+
+    async fn drain(&self, deadline: Instant) -> Drained {
+        self.0.drain(deadline).await
+    }
+
+    async fn close(&self, deadline: Instant) -> Drained {
+        self.0.close(deadline).await
+    }
+}
+
+#[tokio::test]
+async fn a_protocol_that_has_no_pages_is_asked_for_them_where_they_are_wanted_alone() {
+    for (enabled, want) in [
+        (false, None),
+        (true, Some("the protocol `tri` serves calls alone")),
+    ] {
+        let yaml = format!(
+            "dubbo: {{protocols: {{t: {{ip: 127.0.0.1, port: 0, triple: {{openapi: {{enabled: {enabled}}}}}}}}}}}"
+        );
+        let instance = load(&yaml)
+            .extension::<dyn Protocol>("tri", |_| Ok(Arc::new(Plain(TripleProtocol::default()))))
+            .provide(GreeterServer::new(Polite))
+            .build()
+            .expect("valid");
+        let started = instance.start().await.map_err(|error| error.to_string());
+        match want {
+            None => assert_eq!(started, Ok(())),
+            Some(want) => {
+                let error = started.expect_err("refused");
+                assert!(
+                    error.contains(want) && error.contains("/dubbo/openapi"),
+                    "{error}"
+                );
+            }
+        }
     }
 }
