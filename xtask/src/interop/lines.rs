@@ -1,5 +1,7 @@
 //! What peers print: one JSON object per line.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// What a consumer says of a case.
@@ -61,6 +63,27 @@ pub(super) enum State {
     Over,
 }
 
+/// How the calls of a consumer under load went so far: said a few times a second, and at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// `PROTOCOL/SERVICE`
+    pub(super) contract: String,
+    /// Whether no call follows.
+    pub(super) over: bool,
+    pub(super) calls: u64,
+    pub(super) failed: u64,
+    /// The first one of those that failed.
+    pub(super) error: Option<String>,
+    /// How many each provider has answered.
+    pub(super) by: BTreeMap<String, u64>,
+    /// How many went by the application and by the interface, where the consumer can tell.
+    pub(super) ways: Option<(u64, u64)>,
+    /// The step of the migration, where the consumer can tell.
+    pub(super) step: Option<String>,
+    /// Why another step was refused.
+    pub(super) refused: Option<String>,
+}
+
 impl Report {
     pub(super) fn parse(line: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(line).ok()?;
@@ -119,6 +142,31 @@ impl Sighting {
             state,
             calls: value["calls"].as_u64()?,
             failed: value["failed"].as_u64()?,
+        })
+    }
+}
+
+impl Progress {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let over = match value["event"].as_str()? {
+            "progress" => false,
+            "totals" => true,
+            _ => return None,
+        };
+        let by = value["by"].as_object()?;
+        let count = |(name, calls): (&String, &Value)| Some((name.clone(), calls.as_u64()?));
+        let ways = &value["ways"];
+        Some(Self {
+            contract: text(&value["contract"])?,
+            over,
+            calls: value["calls"].as_u64()?,
+            failed: value["failed"].as_u64()?,
+            error: text(&value["error"]),
+            by: by.iter().map(count).collect::<Option<_>>()?,
+            ways: ways["application"].as_u64().zip(ways["interface"].as_u64()),
+            step: text(&value["step"]),
+            refused: text(&value["refused"]),
         })
     }
 }
@@ -184,11 +232,26 @@ mod tests {
     }
 
     #[test]
+    fn progress_is_read() {
+        let line = r#"{"event":"progress","contract":"tri/greeter","calls":9,"failed":1,"error":"no","by":{"one":3,"two":5},"ways":{"application":4,"interface":5},"step":"FORCE_INTERFACE","refused":null}"#;
+        let progress = Progress::parse(line).expect(line);
+        assert_eq!((progress.calls, progress.failed), (9, 1));
+        assert_eq!((progress.by["one"], progress.by["two"]), (3, 5));
+        assert_eq!(progress.ways, Some((4, 5)));
+        assert_eq!(progress.step.as_deref(), Some("FORCE_INTERFACE"));
+        assert_eq!((progress.over, progress.refused), (false, None));
+        let line = r#"{"event":"totals","contract":"tri/greeter","calls":9,"failed":0,"by":{}}"#;
+        let progress = Progress::parse(line).expect(line);
+        assert_eq!((progress.over, progress.ways), (true, None));
+    }
+
+    #[test]
     fn anything_else_is_not_taken_for_one() {
         for line in ["", "panic: x", "{}", r#"{"case":1,"millis":1}"#, "[]"] {
             assert_eq!(Report::parse(line), None, "{line}");
             assert_eq!(Notice::parse(line), None, "{line}");
             assert_eq!(Sighting::parse(line), None, "{line}");
+            assert_eq!(Progress::parse(line), None, "{line}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod cases;
 mod docs;
 mod expect;
 mod lines;
+mod migration;
 mod options;
 mod peer;
 mod play;
@@ -46,11 +47,13 @@ pub(crate) fn java_command(class: &str) -> Result<Command, Failure> {
 }
 
 /// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`. With `docs`, writes
-/// the page that shows the tables instead; with `registry`, runs the matrix of [`registry`].
+/// the page that shows the tables instead; with `registry`, runs the matrix of [`registry`], with `migration` the
+/// scenarios of [`migration`].
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let done = match args {
         [word] if word == "docs" => docs::write().map(|()| true),
         [word, rest @ ..] if word == "registry" => registry::run(rest),
+        [word, rest @ ..] if word == "migration" => migration::run(rest),
         _ => Options::parse(args).and_then(|options| play_matrix(&options)),
     };
     match done {

@@ -15,7 +15,7 @@ use crate::{
     process::{self, Stopwatch},
 };
 
-use super::{build::Program, lines::Notice};
+use super::{build::Program, lines::Notice, route::Party};
 
 /// A running peer. Dropping it ends its input, and kills it if that does not end it; a peer that runs until its input
 /// ends goes even when this process is killed.
@@ -116,6 +116,22 @@ impl Peer {
             &self.child.id().to_string(),
         ]);
         process::output(&mut kill, "see why the peer is gone already").map(|_| ())
+    }
+
+    /// Stops a provider of `party` as an operator would, and expects it to end well.
+    pub(super) fn stop(self, party: Party, limit: Duration) -> Result<(), Failure> {
+        self.terminate()?;
+        let failure = self.failure("did not end well when it was told to stop");
+        // A Java program that a signal ended says so, however well it ended.
+        let well = match party {
+            Party::Java => [Some(0), Some(143)],
+            Party::Go | Party::Rust => [Some(0); 2],
+        };
+        if well.contains(&self.finish(limit)?.code()) {
+            Ok(())
+        } else {
+            Err(failure)
+        }
     }
 
     /// Ends the peer's input.

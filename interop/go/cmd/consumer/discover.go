@@ -52,19 +52,25 @@ func discover(out *json.Encoder) error {
 		close(over)
 	}()
 	var mu sync.Mutex
-	say := func(s sighting) {
+	say := func(s any) {
 		mu.Lock()
 		defer mu.Unlock()
 		_ = out.Encode(s)
 	}
 	var callers sync.WaitGroup
-	callers.Go(func() { keepCalling("tri/greeter", greet, over, say) })
-	callers.Go(func() { keepCalling("dubbo/user", hello, over, say) })
+	if *load > 0 {
+		every := time.Duration(*load) * time.Millisecond
+		callers.Go(func() { countCalls("tri/greeter", greet, every, over, say) })
+		callers.Go(func() { countCalls("dubbo/user", hello, every, over, say) })
+	} else {
+		callers.Go(func() { keepCalling("tri/greeter", greet, over, say) })
+		callers.Go(func() { keepCalling("dubbo/user", hello, over, say) })
+	}
 	callers.Wait()
 	return nil
 }
 
-func keepCalling(contract string, ask func(context.Context) (string, error), over <-chan struct{}, say func(sighting)) {
+func keepCalling(contract string, ask func(context.Context) (string, error), over <-chan struct{}, say func(any)) {
 	var last sighting
 	tick := time.NewTicker(callEvery)
 	for {
@@ -125,9 +131,13 @@ func helloSomebody(ins *dubbo.Instance) (func(context.Context) (string, error), 
 	}, nil
 }
 
-// discoveringClient retries as often as the framework does unless told otherwise.
+// discoveringClient retries as often as the framework does unless told otherwise, and not at all where calls are counted.
 func discoveringClient(ins *dubbo.Instance) (*client.Client, error) {
-	return ins.NewClient(client.WithClientRequestTimeout(time.Second), client.WithClientNoCheck())
+	options := []client.ClientOption{client.WithClientRequestTimeout(time.Second), client.WithClientNoCheck()}
+	if *load > 0 {
+		options = append(options, client.WithClientRetries(0))
+	}
+	return ins.NewClient(options...)
 }
 
 const callEvery = 100 * time.Millisecond

@@ -11,7 +11,7 @@ use interop::{
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let known = [&["tri", "dubbo", "cases"], &registries::FLAGS[..]].concat();
+    let known = [&["tri", "dubbo", "cases", "load"], &registries::FLAGS[..]].concat();
     let arguments = Arguments::of_process(&known)?;
     if arguments.get("registry").is_some() {
         return discover(&arguments).await;

@@ -9,36 +9,62 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use super::calls::named;
-use crate::{Arguments, contract::GreeterClient, registries, user::UserServiceClient};
+use super::{calls::named, load::Load};
+use crate::{
+    Arguments,
+    contract::GreeterClient,
+    registries,
+    user::{USER_SERVICE, UserServiceClient},
+};
 
 /// Calls one method of each contract in turn until the standard input ends. Prints a line whenever it is answered by
-/// another provider or fails in another way, and the totals at the end.
+/// another provider or fails in another way, and the totals at the end. With `--load=MILLIS` it calls that often, once each
+/// time, and tells how the calls went so far.
 ///
 /// # Errors
 ///
 /// What the framework has against the configuration.
 pub async fn discover(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let instance = registries::builder(arguments, "interop-rust-consumer")?.build()?;
-    // It retries as often as the framework does unless told otherwise.
+    let load = arguments.get("load").map(str::parse).transpose()?;
+    let load = load.map(Duration::from_millis);
     let options = |protocol: &str| {
-        ReferenceConfig::new()
+        let options = ReferenceConfig::new()
             .protocol(protocol)
             .timeout(Duration::from_secs(1))
-            .check(false)
+            .check(false);
+        match load {
+            Some(_) => options.retries(0),
+            // It retries as often as the framework does unless told otherwise.
+            None => options,
+        }
     };
     let greeter: GreeterClient = instance.refer_with(options("tri")).await?;
     let user: UserServiceClient = instance.refer_with(options("dubbo")).await?;
+    let greet = async || {
+        let answer = greeter.greet(named("dubbo")).await?;
+        Ok(answer.into_message().greeting)
+    };
+    let hello = async || Ok(user.hello("dubbo".to_owned()).await?.into_message());
     let over = end_of_input();
-    tokio::join!(
-        keep_calling("tri/greeter", over.clone(), async || {
-            let answer = greeter.greet(named("dubbo")).await?;
-            Ok(answer.into_message().greeting)
-        }),
-        keep_calling("dubbo/user", over, async || {
-            Ok(user.hello("dubbo".to_owned()).await?.into_message())
-        }),
-    );
+    if let Some(every) = load {
+        let load = |contract, interface| Load {
+            contract,
+            interface,
+            every,
+            instance: &instance,
+            over: over.clone(),
+        };
+        tokio::join!(
+            load(GREETER, "dubbo.interop.v1.Greeter").run(greet),
+            load(USER, USER_SERVICE).run(hello),
+        );
+    } else {
+        tokio::join!(
+            keep_calling(GREETER, over.clone(), greet),
+            keep_calling(USER, over, hello),
+        );
+    }
     instance.shutdown(Duration::ZERO).await;
     Ok(())
 }
@@ -93,4 +119,6 @@ async fn keep_calling(
     say(json!({"event": "totals"}), calls, failed);
 }
 
+const GREETER: &str = "tri/greeter";
+const USER: &str = "dubbo/user";
 const CALL_EVERY: Duration = Duration::from_millis(100);

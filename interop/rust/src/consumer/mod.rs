@@ -5,6 +5,7 @@ mod cases;
 mod discovery;
 mod generic;
 mod life;
+mod load;
 mod messages;
 mod outcome;
 mod shutdown;

@@ -21,9 +21,10 @@ use crate::{failure::Failure, process::Stopwatch};
 
 use self::options::Options;
 pub(super) use self::{
-    cell::{Cell, Registry, Scenario},
+    cell::{Cell, Level, Registry, Scenario},
     limits::reason,
     options::routes,
+    server::{Server, install},
 };
 use super::{
     build::{self, Programs},

@@ -170,18 +170,7 @@ impl Scene<'_> {
 
     /// Stops a provider as an operator would.
     fn stop(&self, provider: Peer) -> Result<(), Failure> {
-        provider.terminate()?;
-        let failure = provider.failure("did not end well when it was told to stop");
-        // A Java program that a signal ended says so, however well it ended.
-        let well = match self.cell.route.provider {
-            Party::Java => [Some(0), Some(143)],
-            Party::Go | Party::Rust => [Some(0); 2],
-        };
-        if well.contains(&provider.finish(STOP_LIMIT)?.code()) {
-            Ok(())
-        } else {
-            Err(failure)
-        }
+        provider.stop(self.cell.route.provider, STOP_LIMIT)
     }
 
     fn log(&self, name: &str) -> PathBuf {

@@ -17,7 +17,7 @@ use super::cell::Registry;
 
 /// A server with nothing stored. Dropping it stops it; it goes even when this process is killed.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(in crate::interop) struct Server {
     registry: Registry,
     port: u16,
     data: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct Server {
 }
 
 /// Installs the server unless it is there. Building one takes up to half an hour, once.
-pub(super) fn install(registry: Registry) -> Result<(), Failure> {
+pub(in crate::interop) fn install(registry: Registry) -> Result<(), Failure> {
     process::run_within(
         process::program(script(registry)).arg("install"),
         INSTALL_LIMIT,
@@ -36,7 +36,7 @@ pub(super) fn install(registry: Registry) -> Result<(), Failure> {
 
 impl Server {
     /// Starts one with its files in `folder`, from which all else goes.
-    pub(super) fn start(registry: Registry, folder: &Path) -> Result<Self, Failure> {
+    pub(in crate::interop) fn start(registry: Registry, folder: &Path) -> Result<Self, Failure> {
         let data = folder.join("server");
         // What a run that was killed has left.
         run(script_with(registry, "stop").arg(&data))?;
@@ -66,8 +66,15 @@ impl Server {
     }
 
     /// Where clients find it.
-    pub(super) fn address(&self) -> String {
+    pub(in crate::interop) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Has ZooKeeper's own command line do something.
+    pub(in crate::interop) fn zookeeper_cli(&self, command: &[&str]) -> Result<(), Failure> {
+        let mut cli = script_with(self.registry, "cli");
+        cli.arg(self.port.to_string()).args(command);
+        run(&mut cli)
     }
 
     /// What a shell runs to crash it and bring it back.

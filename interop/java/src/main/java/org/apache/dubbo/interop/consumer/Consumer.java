@@ -19,7 +19,7 @@ public final class Consumer {
     private Consumer() {}
 
     public static void main(String[] args) {
-        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "cases", "definition"));
+        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "cases", "definition", "load"));
         known.addAll(Registries.FLAGS);
         Flags flags = new Flags(args, known);
         if (flags.has("registry")) {

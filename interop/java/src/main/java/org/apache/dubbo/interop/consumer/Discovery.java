@@ -39,15 +39,26 @@ final class Discovery implements Runnable {
 
     static void run(Flags flags) {
         Registries.configure(flags, "interop-java-consumer").start();
-        ReferenceConfig<Greeter> greeting = reference(Greeter.class, "tri");
+        boolean counted = flags.has("load");
+        ReferenceConfig<Greeter> greeting = reference(Greeter.class, "tri", counted);
         greeting.setProxy("nativestub");
         Greeter greeter = greeting.get();
-        UserService user = reference(UserService.class, "dubbo").get();
+        UserService user = reference(UserService.class, "dubbo", counted).get();
 
         CountDownLatch over = new CountDownLatch(1);
-        List<Thread> callers = List.of(
-                new Thread(new Discovery("tri/greeter", () -> greeter.greet(GreeterCases.named("dubbo")).getGreeting(), over)),
-                new Thread(new Discovery("dubbo/user", () -> user.hello("dubbo"), over)));
+        Supplier<String> greet = () -> greeter.greet(GreeterCases.named("dubbo")).getGreeting();
+        Supplier<String> hello = () -> user.hello("dubbo");
+        List<Thread> callers;
+        if (counted) {
+            long every = Long.parseLong(flags.get("load"));
+            callers = List.of(
+                    new Thread(new Load("tri/greeter", Greeter.class, greet, every, over)),
+                    new Thread(new Load("dubbo/user", UserService.class, hello, every, over)));
+        } else {
+            callers = List.of(
+                    new Thread(new Discovery("tri/greeter", greet, over)),
+                    new Thread(new Discovery("dubbo/user", hello, over)));
+        }
         callers.forEach(Thread::start);
         try (InputStream in = System.in) {
             in.transferTo(OutputStream.nullOutputStream());
@@ -104,13 +115,14 @@ final class Discovery implements Runnable {
         Lines.print(line);
     }
 
-    /** It retries as often as Dubbo does unless told otherwise. */
-    private static <T> ReferenceConfig<T> reference(Class<T> type, String protocol) {
+    /** It retries as often as Dubbo does unless told otherwise, and not at all where calls are counted. */
+    private static <T> ReferenceConfig<T> reference(Class<T> type, String protocol, boolean counted) {
         ReferenceConfig<T> reference = new ReferenceConfig<>();
         reference.setInterface(type);
         reference.setProtocol(protocol);
         reference.setTimeout(1000);
         reference.setCheck(false);
+        if (counted) reference.setRetries(0);
         return reference;
     }
 

@@ -1,0 +1,224 @@
+//! A consumer under load, and how its calls go.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::Write as _,
+    path::PathBuf,
+    time::Duration,
+};
+
+use crate::{
+    failure::Failure,
+    interop::{
+        build::Program,
+        lines::Progress,
+        peer::{Heard, Peer},
+    },
+    process::Stopwatch,
+};
+
+/// Such a consumer, at work.
+#[derive(Debug)]
+pub(super) struct Caller {
+    peer: Peer,
+    last: BTreeMap<String, Progress>,
+    /// Where all that it says is kept.
+    record: File,
+}
+
+/// What became of the calls of all contracts in some time, or since the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) calls: u64,
+    pub(super) failed: u64,
+    /// How many went by the application and by the interface, where the consumer can tell.
+    pub(super) ways: Option<(u64, u64)>,
+    /// How many each provider has answered.
+    pub(super) by: BTreeMap<String, u64>,
+    /// The first error of each contract.
+    pub(super) errors: Vec<String>,
+}
+
+impl Caller {
+    /// Starts `program` with `args`. What it says is kept beside its log.
+    pub(super) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
+        let record = log.with_extension("jsonl");
+        let peer = Peer::start(program, args, log)?;
+        let record = File::create(&record).map_err(|e| {
+            Failure::new(
+                format!("cannot write {}: {e}", record.display()),
+                "look at the rights of that file",
+            )
+        })?;
+        Ok(Self {
+            peer,
+            last: BTreeMap::new(),
+            record,
+        })
+    }
+
+    /// Waits until it is so of every contract that `wanted` says.
+    pub(super) fn until(
+        &mut self,
+        what: &str,
+        wanted: impl Fn(&Progress) -> bool,
+    ) -> Result<(), Failure> {
+        let watch = Stopwatch::start();
+        while self.last.len() < CONTRACTS || !self.last.values().all(&wanted) {
+            let rest = LIMIT.saturating_sub(watch.elapsed());
+            if rest.is_zero() {
+                let said: Vec<_> = self.last.values().map(|it| format!("{it:?}")).collect();
+                return Err(self.peer.failure(&format!(
+                    "should {what} within {} s:\n    {}",
+                    LIMIT.as_secs(),
+                    said.join("\n    ")
+                )));
+            }
+            self.hear(rest)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until calls of every contract were answered by each of these providers.
+    pub(super) fn until_answered_by(&mut self, names: &[&str]) -> Result<(), Failure> {
+        let what = format!("be answered by {}", names.join(" and "));
+        self.until(&what, |progress| {
+            names.iter().all(|name| progress.by.contains_key(*name))
+        })
+    }
+
+    /// Waits until no call goes by the interface for a second.
+    pub(super) fn until_by_application_alone(&mut self) -> Result<(), Failure> {
+        let watch = Stopwatch::start();
+        loop {
+            let count = self.watch(Duration::from_secs(1))?;
+            if matches!(count.ways, Some((1.., 0))) {
+                return Ok(());
+            }
+            if watch.elapsed() > LIMIT {
+                let problem = format!("should call by the application alone: {count}");
+                return Err(self.peer.failure(&problem));
+            }
+        }
+    }
+
+    /// What becomes of the calls in that time.
+    pub(super) fn watch(&mut self, time: Duration) -> Result<Count, Failure> {
+        let before = self.count();
+        let watch = Stopwatch::start();
+        while let Some(rest) = time.checked_sub(watch.elapsed()) {
+            self.hear(rest)?;
+        }
+        Ok(self.count().since(&before))
+    }
+
+    /// What became of the calls since the start.
+    pub(super) fn count(&self) -> Count {
+        let mut count = Count::default();
+        for progress in self.last.values() {
+            count.add(progress);
+        }
+        count
+    }
+
+    /// Ends it, and gives what became of all calls.
+    pub(super) fn finish(mut self) -> Result<Count, Failure> {
+        self.peer.end_input();
+        self.until("end", |progress| progress.over)?;
+        let count = self.count();
+        let failure = self.peer.failure("did not end well");
+        if self.peer.finish(LIMIT)?.success() {
+            Ok(count)
+        } else {
+            Err(failure)
+        }
+    }
+
+    /// A failure of this consumer.
+    pub(super) fn failure(&self, problem: &str) -> Failure {
+        self.peer.failure(problem)
+    }
+
+    fn hear(&mut self, limit: Duration) -> Result<(), Failure> {
+        let line = match self.peer.next(limit) {
+            Heard::Line(line) => line,
+            Heard::Silence => return Ok(()),
+            Heard::End => return Err(self.peer.failure("ended too early")),
+        };
+        // Whether it can be kept does not decide how the scenario went.
+        let _ = writeln!(self.record, "{line}");
+        let progress = Progress::parse(&line).ok_or_else(|| {
+            let problem = format!("printed what is no progress: {line}");
+            self.peer.failure(&problem)
+        })?;
+        self.last.insert(progress.contract.clone(), progress);
+        Ok(())
+    }
+}
+
+impl Count {
+    fn add(&mut self, progress: &Progress) {
+        self.calls += progress.calls;
+        self.failed += progress.failed;
+        if let Some((application, interface)) = progress.ways {
+            let (applications, interfaces) = self.ways.unwrap_or_default();
+            self.ways = Some((applications + application, interfaces + interface));
+        }
+        for (name, calls) in &progress.by {
+            *self.by.entry(name.clone()).or_default() += calls;
+        }
+        if let Some(error) = &progress.error {
+            self.errors.push(format!("{}: {error}", progress.contract));
+        }
+    }
+
+    fn since(&self, before: &Self) -> Self {
+        let less = |(application, interface)| {
+            let (applications, interfaces) = before.ways.unwrap_or_default();
+            (application - applications, interface - interfaces)
+        };
+        let by = self.by.iter().filter_map(|(name, calls)| {
+            let more = calls - before.by.get(name).copied().unwrap_or(0);
+            (more > 0).then(|| (name.clone(), more))
+        });
+        Self {
+            calls: self.calls - before.calls,
+            failed: self.failed - before.failed,
+            ways: self.ways.map(less),
+            by: by.collect(),
+            errors: self.errors.clone(),
+        }
+    }
+
+    /// Who has answered.
+    pub(super) fn names(&self) -> BTreeSet<&str> {
+        self.by.keys().map(String::as_str).collect()
+    }
+}
+
+/// How many contracts a consumer calls.
+const CONTRACTS: usize = 2;
+/// For machines that are busy; what works takes a few seconds.
+const LIMIT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(calls: u64, ways: (u64, u64), by: &[(&str, u64)]) -> Count {
+        Count {
+            calls,
+            ways: Some(ways),
+            by: by.iter().map(|&(name, n)| (name.to_owned(), n)).collect(),
+            ..Count::default()
+        }
+    }
+
+    #[test]
+    fn counts_of_some_time_have_only_who_answered_then() {
+        let before = count(5, (0, 5), &[("a", 5)]);
+        let after = count(9, (3, 6), &[("a", 5), ("b", 4)]);
+        assert_eq!(after.since(&before), count(4, (3, 1), &[("b", 4)]));
+    }
+}

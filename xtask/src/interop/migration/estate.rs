@@ -1,0 +1,145 @@
+//! Providers and a consumer that meet in a ZooKeeper of their own, which has the rule of the migration, too.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use crate::{
+    failure::Failure,
+    interop::{
+        build::Programs,
+        peer::Peer,
+        ports,
+        registry::{Level, Registry, Server},
+        route::Party,
+    },
+    process,
+};
+
+use super::caller::Caller;
+
+/// What a scenario takes place in.
+#[derive(Debug)]
+pub(super) struct Estate<'a> {
+    programs: &'a BTreeMap<Party, Programs>,
+    folder: PathBuf,
+    server: Server,
+}
+
+/// A provider at work.
+#[derive(Debug)]
+pub(super) struct Provider {
+    peer: Peer,
+    party: Party,
+    /// Its place among those of the party.
+    number: u8,
+    /// What its answers end with: who it is, how it is registered, and its place.
+    pub(super) name: String,
+}
+
+impl<'a> Estate<'a> {
+    /// One with nobody in it, and with `rule` as the rule.
+    pub(super) fn start(
+        programs: &'a BTreeMap<Party, Programs>,
+        scenario: &str,
+        rule: &str,
+    ) -> Result<Self, Failure> {
+        let folder = process::target_dir()
+            .join("interop/migration")
+            .join(scenario);
+        let estate = Self {
+            programs,
+            server: Server::start(Registry::Zookeeper, &folder)?,
+            folder,
+        };
+        for (end, _) in RULE.match_indices('/').skip(1) {
+            estate.server.zookeeper_cli(&["create", &RULE[..end]])?;
+        }
+        estate.server.zookeeper_cli(&["create", RULE, rule])?;
+        Ok(estate)
+    }
+
+    /// Sets the rule, as an operator would.
+    pub(super) fn rule(&self, rule: &str) -> Result<(), Failure> {
+        self.server.zookeeper_cli(&["set", RULE, rule])
+    }
+
+    /// Starts a provider that is registered at `level`, and waits until it can be called.
+    pub(super) fn provider(
+        &self,
+        party: Party,
+        level: Level,
+        number: u8,
+    ) -> Result<Provider, Failure> {
+        let name = format!("{}-{level}-{number}", party.to_string().to_lowercase());
+        // Each party has an application of its own.
+        let mut args = self.meeting(level, &format!("estate-{party}").to_lowercase());
+        args.push(format!("--name={name}"));
+        for protocol in ["tri", "dubbo"] {
+            args.push(format!("--{protocol}={}", ports::free()?));
+        }
+        if party == Party::Go {
+            // Left to itself it may take a port that another program is about to take.
+            args.push(format!("--metadata-port={}", ports::free()?));
+        }
+        args.push("--until-stdin-ends".to_owned());
+        let program = &self.programs[&party].provider;
+        let peer = Peer::start(program, &args, self.folder.join(format!("{name}.log")))?;
+        peer.await_notice(READY_LIMIT, |notice| notice.event == "ready")?;
+        Ok(Provider {
+            peer,
+            party,
+            number,
+            name,
+        })
+    }
+
+    /// Starts a consumer that calls a hundred times a second over each protocol, without retries, and follows its providers
+    /// by their interfaces and by their applications.
+    pub(super) fn caller(&self, party: Party) -> Result<Caller, Failure> {
+        let mut args = self.meeting(Level::Both, CONSUMER);
+        args.push("--load=10".to_owned());
+        let program = &self.programs[&party].consumer;
+        Caller::start(program, &args, self.folder.join("consumer.log"))
+    }
+
+    /// Stops one provider after another, and starts one in its place that is registered at `level` and has to be called
+    /// before the next one goes.
+    pub(super) fn roll(
+        &self,
+        providers: Vec<Provider>,
+        level: Level,
+        caller: &mut Caller,
+    ) -> Result<Vec<Provider>, Failure> {
+        let restart = |provider: Provider| {
+            let (party, number) = (provider.party, provider.number);
+            provider.stop()?;
+            let provider = self.provider(party, level, number)?;
+            caller.until_answered_by(&[&provider.name])?;
+            Ok(provider)
+        };
+        providers.into_iter().map(restart).collect()
+    }
+
+    fn meeting(&self, level: Level, application: &str) -> Vec<String> {
+        vec![
+            format!("--registry={}", Registry::Zookeeper),
+            format!("--registry-address={}", self.server.address()),
+            format!("--registry-type={}", level.registry_type()),
+            "--metadata-type=local".to_owned(),
+            format!("--application={application}"),
+        ]
+    }
+}
+
+impl Provider {
+    /// Stops it as an operator would.
+    pub(super) fn stop(self) -> Result<(), Failure> {
+        self.peer.stop(self.party, STOP_LIMIT)
+    }
+}
+
+/// The application of the consumer.
+const CONSUMER: &str = "estate-consumer";
+/// The node of its rule, where Dubbo Java's config center looks for it.
+const RULE: &str = "/dubbo/config/DUBBO_SERVICEDISCOVERY_MIGRATION/estate-consumer.migration";
+const READY_LIMIT: Duration = Duration::from_mins(1);
+const STOP_LIMIT: Duration = Duration::from_mins(1);

@@ -1,0 +1,155 @@
+//! What happened in a scenario.
+
+use std::fmt;
+
+use crate::failure::Failure;
+
+use super::caller::{Caller, Count};
+
+/// The steps of a scenario, and what became of the calls in each.
+#[derive(Debug, Default)]
+pub(super) struct Story {
+    steps: Vec<(String, Count)>,
+    /// What became of all calls.
+    total: Count,
+}
+
+/// Which way calls have to go in a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    Application,
+    Interface,
+    /// Half of them, more or less.
+    Both,
+    /// The consumer cannot tell.
+    Unknown,
+}
+
+impl Story {
+    /// Adds a step, in which the calls have to go that way and be answered by exactly these providers, each at least once.
+    pub(super) fn step(
+        &mut self,
+        caller: &mut Caller,
+        name: &str,
+        way: Way,
+        providers: &[&str],
+    ) -> Result<(), Failure> {
+        let count = caller.watch(STEP)?;
+        let mut problems = Vec::new();
+        if !way.is_of(&count) {
+            problems.push(format!("calls should go by {way}"));
+        }
+        if count.names() != providers.iter().copied().collect() {
+            problems.push(format!(
+                "calls should be answered by {}",
+                providers.join(" and ")
+            ));
+        }
+        let failed = (!problems.is_empty()).then(|| {
+            let steps = self.to_string();
+            let problems = problems.join(", and ");
+            caller.failure(&format!("{name}: {problems}, and not so: {count}{steps}"))
+        });
+        self.steps.push((name.to_owned(), count));
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Ends the consumer, none of whose calls may have failed.
+    pub(super) fn end(mut self, caller: Caller) -> Result<Self, Failure> {
+        self.total = caller.finish()?;
+        if self.total.failed == 0 {
+            return Ok(self);
+        }
+        Err(Failure::new(
+            format!(
+                "{}\n    {}{self}",
+                self.total,
+                self.total.errors.join("\n    ")
+            ),
+            "see the logs in interop/migration of the target folder",
+        ))
+    }
+
+    /// What became of all calls.
+    pub(super) fn total(&self) -> &Count {
+        &self.total
+    }
+}
+
+impl Way {
+    fn is_of(self, count: &Count) -> bool {
+        let Some((application, interface)) = count.ways else {
+            return matches!(self, Self::Unknown);
+        };
+        let share = application * 100 / (application + interface).max(1);
+        match self {
+            Self::Application => application > 0 && interface == 0,
+            Self::Interface => application == 0 && interface > 0,
+            // Of some hundred calls.
+            Self::Both => (35..=65).contains(&share),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// A line for each step.
+impl fmt::Display for Story {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, count) in &self.steps {
+            write!(f, "\n    {name}: {count}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Application => "the application alone",
+            Self::Interface => "the interface alone",
+            Self::Both => "both, half and half",
+            Self::Unknown => "whichever way",
+        })
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} calls, {} failed", self.calls, self.failed)?;
+        if let Some((application, interface)) = self.ways {
+            write!(
+                f,
+                "; {application} by application, {interface} by interface"
+            )?;
+        }
+        let by: Vec<_> = self.by.iter().map(|(n, c)| format!("{n} {c}")).collect();
+        write!(f, "; {}", by.join(", "))
+    }
+}
+
+/// How long calls are counted in a step: long enough for some hundred.
+const STEP: std::time::Duration = std::time::Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_told_apart_by_the_calls() {
+        for (ways, is) in [
+            (Some((9, 0)), [true, false, false, false]),
+            (Some((0, 9)), [false, true, false, false]),
+            (Some((4, 5)), [false, false, true, false]),
+            (Some((1, 9)), [false; 4]),
+            (Some((0, 0)), [false; 4]),
+            (None, [false, false, false, true]),
+        ] {
+            let count = Count {
+                ways,
+                ..Count::default()
+            };
+            let all = [Way::Application, Way::Interface, Way::Both, Way::Unknown];
+            assert_eq!(all.map(|way| way.is_of(&count)), is, "{ways:?}");
+        }
+    }
+}
