@@ -4,7 +4,8 @@ use std::{fmt, mem, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{
-    discovery::{ServiceDiscovery, ServiceInstance},
+    discovery::{Instances as InstanceList, ServiceDiscovery, ServiceInstance},
+    text_map::Common,
     registry::RegistryError,
     subscription::Subscription,
     url::{Url, UrlError},
@@ -122,7 +123,7 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         }
     }
 
-    async fn snapshot(&self, application: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
+    async fn snapshot(&self, application: &str) -> Result<InstanceList, RegistryError> {
         let place = self.place("read the instances of", application)?;
         let entries = self.handle.reconciler().read(&place).await;
         let entries = entries.map_err(|error| {
@@ -130,21 +131,24 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         })?;
         let instances = entries
             .iter()
-            .filter_map(|e| self.layout.read(application, e));
+            .filter_map(|e| self.layout.read(application, e).map(Arc::new));
         Ok(instances.collect())
     }
 
     async fn watch(
         &self,
         application: &str,
-    ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
+    ) -> Result<Subscription<InstanceList>, RegistryError> {
         let place = self.place("follow the instances of", application)?;
         let followed = self.handle.reconciler().follow(&place);
         let list = List {
             seen: followed.seen(),
             _followed: followed,
             layout: Arc::clone(&self.layout),
-            application: application.to_owned(),
+            application: application.into(),
+            entries: Arc::default(),
+            read: Vec::new(),
+            common: Common::default(),
             address: self.handle.address().to_owned(),
             protected: self.keeps_last.then(Arc::default),
         };
@@ -169,10 +173,42 @@ struct List<V, L> {
     _followed: FollowedPlace<V>,
     seen: watch::Receiver<Seen<Arc<[Entry<V>]>>>,
     layout: Arc<L>,
-    application: String,
+    application: Arc<str>,
     address: String,
+    /// What stood there last, and what each of it says.
+    entries: Arc<[Entry<V>]>,
+    read: Vec<Option<Arc<ServiceInstance>>>,
+    common: Common,
     /// With empty protection, those that stay when there are none any more.
-    protected: Option<Arc<[ServiceInstance]>>,
+    protected: Option<InstanceList>,
+}
+
+impl<V: PartialEq, L: InstanceLayout<V>> List<V, L> {
+    /// Reads those of `entries` that have changed.
+    fn take(&mut self, entries: Arc<[Entry<V>]>) {
+        let old = std::mem::replace(&mut self.entries, entries);
+        let read = std::mem::take(&mut self.read);
+        let mut before = old.iter().zip(read).peekable();
+        self.read.reserve_exact(self.entries.len());
+        // Both are in the order of the ids.
+        for entry in &*self.entries {
+            while before.next_if(|(old, _)| old.id < entry.id).is_some() {}
+            let instance = match before.next_if(|(old, _)| *old == entry) {
+                Some((_, instance)) => instance,
+                None => self.layout.read(&self.application, entry).map(|mut instance| {
+                    instance.application = Arc::clone(&self.application);
+                    instance.metadata = self.common.share(&instance.metadata, is_own);
+                    Arc::new(instance)
+                }),
+            };
+            self.read.push(instance);
+        }
+    }
+}
+
+/// Whether instances that are alike differ in the value of `key`.
+fn is_own(key: &str) -> bool {
+    ["id", "timestamp"].contains(&key)
 }
 
 #[async_trait]
@@ -181,21 +217,21 @@ where
     V: Clone + PartialEq + fmt::Debug + Send + Sync + 'static,
     L: InstanceLayout<V>,
 {
-    type State = Arc<[ServiceInstance]>;
+    type State = InstanceList;
 
     fn now(&mut self) -> Option<News<Self::State>> {
         let seen = self.seen.borrow_and_update();
         if let Some(error) = &seen.error {
             return Some(Err(Arc::clone(error)));
         }
-        let entries = seen.last.as_ref()?.iter();
-        let read = entries.filter_map(|entry| self.layout.read(&self.application, entry));
-        let mut instances: Self::State = read.collect();
+        let entries = Arc::clone(seen.last.as_ref()?);
         drop(seen);
+        self.take(entries);
+        let mut instances: Self::State = self.read.iter().flatten().cloned().collect();
         if let Some(last) = &mut self.protected {
             if instances.is_empty() && !last.is_empty() {
                 tracing::warn!(
-                    application = self.application,
+                    application = &*self.application,
                     instances = last.len(),
                     "the registry lists no instance any more; the last ones stay because of enable-empty-protection"
                 );

@@ -1,7 +1,7 @@
 //! One subscription: instances and metadata of its applications, joined into a list of providers.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     future::pending,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
@@ -15,6 +15,7 @@ use dubbo_core::{
     url::Url,
 };
 use futures_util::future::select_all;
+use smallvec::SmallVec;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -226,7 +227,7 @@ impl Join {
                 .flat_map(|app| app.matched.values())
                 .flat_map(|(_, matched)| matched.instead.iter().map(String::as_str))
                 .collect(),
-            portless: made().map(|made| made.portless).sum(),
+            portless: made().map(|made| made.portless as usize).sum(),
             providers: list.len(),
         };
         let steps = seen.steps();
@@ -307,9 +308,9 @@ struct Attached {
 /// The providers that one instance stands for.
 struct Made {
     view: Arc<InstanceView>,
-    urls: Vec<Url>,
+    urls: SmallVec<[Url; 1]>,
     /// How many services it has no port for.
-    portless: usize,
+    portless: u32,
 }
 
 impl Attached {
@@ -335,10 +336,13 @@ impl Attached {
     fn has_lost(&self) -> bool {
         let state = Arc::clone(&self.states.borrow());
         // Both are in the order of ids.
-        let mut now = state.instances.iter().map(|view| &view.id).peekable();
+        let mut now = state.instances.iter().peekable();
         self.made.iter().any(|made| {
-            while now.next_if(|id| **id < made.view.id).is_some() {}
-            now.next_if(|id| **id == made.view.id).is_none()
+            if now.next_if(|view| Arc::ptr_eq(view, &made.view)).is_some() {
+                return false;
+            }
+            while now.next_if(|view| view.id < made.view.id).is_some() {}
+            now.next_if(|view| view.id == made.view.id).is_none()
         })
     }
 
@@ -364,34 +368,37 @@ impl Attached {
             return 0;
         }
         let mut portless = 0;
-        let mut matched = HashMap::new();
+        let same_revisions = Arc::ptr_eq(&state.revisions, &self.state.revisions);
         let mut before = std::mem::take(&mut self.made).into_iter().peekable();
-        self.made.reserve(state.instances.len());
+        self.made.reserve_exact(state.instances.len());
         // Both are in the order of ids.
         for view in &*state.instances {
-            let found = view.serves.info().map(|info| {
-                let address = address(info);
-                let known = matched.entry(address).or_insert_with(|| {
-                    self.matched
-                        .remove(&address)
-                        .unwrap_or_else(|| (Arc::clone(info), Arc::new(request.matched(info))))
-                });
-                Arc::clone(&known.1)
-            });
+            if let Some(made) = before.next_if(|made| Arc::ptr_eq(&made.view, view)) {
+                self.made.push(made);
+                continue;
+            }
+            let found = view.serves.info().map(|info| self.matched(info, request));
             while before.next_if(|made| made.view.id < view.id).is_some() {}
-            let made = match before.next_if(|made| made.view.id == view.id) {
-                Some(made) if Arc::ptr_eq(&made.view, view) => made,
-                old => {
-                    let made = Made::new(view, found.as_deref(), old);
-                    portless += u64::try_from(made.portless).unwrap_or(u64::MAX);
-                    made
-                }
-            };
+            let old = before.next_if(|made| made.view.id == view.id);
+            let made = Made::new(view, found.as_deref(), old);
+            portless += u64::from(made.portless);
             self.made.push(made);
         }
-        self.matched = matched;
+        if !same_revisions {
+            let served = state.instances.iter().filter_map(|view| view.serves.info());
+            let served: HashSet<_> = served.map(address).collect();
+            self.matched.retain(|address, _| served.contains(address));
+        }
         self.state = state;
         portless
+    }
+
+    fn matched(&mut self, info: &Arc<MetadataInfo>, request: &Request) -> Arc<Matched> {
+        let known = self
+            .matched
+            .entry(address(info))
+            .or_insert_with(|| (Arc::clone(info), Arc::new(request.matched(info))));
+        Arc::clone(&known.1)
     }
 }
 
@@ -399,10 +406,10 @@ impl Made {
     /// The providers of `view`; those of `old` that are the same stay.
     fn new(view: &Arc<InstanceView>, matched: Option<&Matched>, old: Option<Self>) -> Self {
         let offers = matched.map_or(&[][..], |matched| &matched.offers);
-        let urls: Vec<_> = offers.iter().filter_map(|offer| offer.url(view)).collect();
+        let urls: SmallVec<_> = offers.iter().filter_map(|offer| offer.url(view)).collect();
         Self {
             view: Arc::clone(view),
-            portless: offers.len() - urls.len(),
+            portless: u32::try_from(offers.len() - urls.len()).unwrap_or(u32::MAX),
             urls: match old {
                 Some(old) if old.urls == urls => old.urls,
                 _ => urls,

@@ -14,6 +14,7 @@ mod moves;
 mod offer;
 mod options;
 mod request;
+mod roster;
 mod shared;
 mod source;
 mod store;
@@ -100,7 +101,7 @@ impl Consumer {
             applications: states.len(),
             instances: states.iter().map(|state| state.instances.len()).sum(),
             revisions: states.iter().map(|state| state.revisions.len()).sum(),
-            stale_instances: states.iter().map(|state| shared::stale(state)).sum(),
+            stale_instances: states.iter().map(|state| state.serving.stale).sum(),
             tasks: self.shared.tasks.len(),
             kept_bytes: self.shared.store.kept_bytes(),
             fetches,

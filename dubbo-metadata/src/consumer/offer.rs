@@ -7,7 +7,7 @@ use std::{
 
 use dubbo_core::{discovery::ServiceInstance, url::Url};
 
-use super::view::{InstanceView, said};
+use super::view::InstanceView;
 use crate::{
     instance::keys,
     model::{MetadataInfo, ServiceInfo},
@@ -20,7 +20,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) service: Arc<ServiceInfo>,
-    params: BTreeMap<String, String>,
+    /// What the URLs of all its providers have in common.
+    common: Url,
 }
 
 impl Offer {
@@ -50,43 +51,40 @@ impl Offer {
             }
         }
         params.remove(keys::ENVIRONMENT);
+        let path = if service.path.is_empty() {
+            &service.name
+        } else {
+            &service.path
+        };
         Arc::new(Self {
             service: Arc::clone(service),
-            params,
+            common: Url::new(&*service.protocol, "")
+                .with_path(path)
+                .with_params(params),
         })
     }
 
     /// Where `view` serves it. `None` if it says no port for the protocol.
     pub(super) fn url(&self, view: &InstanceView) -> Option<Url> {
-        let ServiceInfo {
-            name,
-            protocol,
-            path,
-            ..
-        } = &*self.service;
         let instance = &view.instance;
-        let mut params: BTreeMap<&str, &str> = instance
-            .metadata
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .filter(|(key, _)| !is_about_the_instance(key))
-            .collect();
-        params.extend(self.params.iter().map(|(k, v)| (k.as_str(), v.as_str())));
-        for key in [keys::ENVIRONMENT, keys::TAG, WEIGHT] {
-            if let Some(value) = said(instance, key) {
-                params.insert(key, value);
+        let metadata = &instance.metadata;
+        // The service's parameters win, but for these.
+        let is_own = |key: &str| [keys::ENVIRONMENT, keys::TAG, WEIGHT].contains(&key);
+        let own = metadata.texts().filter(|(key, value)| {
+            if is_own(key) {
+                return !value.is_empty() || self.common.param(key).is_none();
             }
-        }
-        let weight = registered_weight(instance);
-        if let Some(weight) = &weight {
-            params.insert(WEIGHT, weight);
-        }
-        let path = if path.is_empty() { name } else { path };
-        let url = Url::new(protocol, &instance.host)
+            !is_about_the_instance(key) && self.common.param(key).is_none()
+        });
+        let url = self
+            .common
+            .with_host(Arc::clone(&instance.host))
             .with_port(self.port(view)?)
-            .with_path(path)
-            .with_params(params);
-        Some(url)
+            .with_params(own.map(|(key, value)| (Arc::clone(key), Arc::clone(value))));
+        Some(match registered_weight(instance) {
+            Some(weight) => url.with_param(WEIGHT, weight),
+            None => url,
+        })
     }
 
     /// `docs/spec/metadata.md` §1.7.

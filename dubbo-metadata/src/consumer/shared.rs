@@ -16,7 +16,7 @@ use super::{
     load::Loader,
     store::RevisionStore,
     tasks::Tasks,
-    view::{AppState, Serves},
+    view::AppState,
 };
 use crate::{
     mapping::{MappingView, resolver::Resolver},
@@ -166,15 +166,6 @@ impl fmt::Debug for Shared {
             .field("store", &self.store)
             .finish_non_exhaustive()
     }
-}
-
-/// How many instances of `state` stay with what they served before.
-pub(super) fn stale(state: &AppState) -> usize {
-    state
-        .instances
-        .iter()
-        .filter(|instance| matches!(instance.serves, Serves::Stale(_)))
-        .count()
 }
 
 fn forget<T>(map: &Mutex<HashMap<Arc<str>, Weak<T>>>, name: &str) {

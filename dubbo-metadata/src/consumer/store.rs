@@ -110,6 +110,8 @@ impl RevisionStore {
                     waits.reset();
                     state.set(Metadata::Ready(Arc::new(info)));
                     if !wanted.is_weak() {
+                        // Nobody is asked any more.
+                        state.candidates.lock().clear();
                         return;
                     }
                     WEAK_FOR
@@ -157,9 +159,17 @@ impl Followed {
         self.state.metadata.lock().clone()
     }
 
+    /// Whether somebody has to be asked: what is known is not known for good.
+    pub(super) fn asks(&self) -> bool {
+        self.wanted.is_weak() || !matches!(self.metadata(), Metadata::Ready(_))
+    }
+
     /// Says who can be asked now. If somebody is new among them, that is reason enough to ask at once.
     pub(super) fn offer(&self, candidates: Vec<Arc<ServiceInstance>>) {
         let is_known = matches!(self.metadata(), Metadata::Ready(_));
+        if !self.asks() {
+            return;
+        }
         let mut now = self.state.candidates.lock();
         if is_known {
             *now = candidates;

@@ -2,22 +2,24 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
+use dubbo_core::text_map::TextMap;
+
 use super::keys;
 
 /// Leaves out what an instance can do without until `metadata` fits, and tells the keys of it: what is no key of Dubbo,
 /// longest first, then the timestamp, then the revision of what is consumed. What is needed is never touched, fit or not.
-pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Vec<String> {
+pub(super) fn fit(metadata: &mut TextMap) -> Vec<String> {
     let mut surplus = length(metadata).saturating_sub(LIMIT);
     let mut optional: Vec<_> = metadata
         .iter()
         .filter_map(|(key, value)| {
-            let rank = match key.as_str() {
+            let rank = match key {
                 key if NEEDED.contains(&key) => return None,
                 keys::SUBSCRIBED_REVISION => 2,
                 keys::TIMESTAMP => 1,
                 _ => 0,
             };
-            Some((rank, Reverse(units(key) + units(value)), key.clone()))
+            Some((rank, Reverse(units(key) + units(value)), key.to_owned()))
         })
         .collect();
     optional.sort_unstable();
@@ -35,7 +37,7 @@ pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Vec<String> {
 }
 
 /// The length as Nacos counts it: Java's characters of keys and values.
-pub(super) fn length(metadata: &BTreeMap<String, String>) -> usize {
+pub(super) fn length(metadata: &TextMap) -> usize {
     metadata
         .iter()
         .map(|(key, value)| units(key) + units(value))

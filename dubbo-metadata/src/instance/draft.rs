@@ -41,7 +41,7 @@ impl Draft<'_> {
             endpoints,
             ..
         } = self.partition;
-        let mut instance = ServiceInstance::new(self.application, host, *port);
+        let mut instance = ServiceInstance::new(self.application, &**host, *port);
         let metadata = &mut instance.metadata;
         let mut set = |key: &str, value: String| metadata.insert(key.to_owned(), value);
 

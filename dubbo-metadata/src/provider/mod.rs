@@ -167,7 +167,7 @@ impl Provider {
             .filter(|port| *port != 0)
             .ok_or_else(|| error("it has no port"))?;
         let options = &self.shared.options;
-        let url = url.with_param("application", &options.application);
+        let url = url.with_param("application", &*options.application);
         Ok(Exported {
             host: url.host().to_owned(),
             port,

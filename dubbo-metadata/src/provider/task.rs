@@ -249,7 +249,7 @@ impl Task {
                 }
                 self.show();
                 tracing::info!(
-                    application = instance.application,
+                    application = &*instance.application,
                     instance = id,
                     metadata = ?instance.metadata,
                     changes,
@@ -263,7 +263,7 @@ impl Task {
 
     /// What the revision of `after` has changed of that of `before`, if it is another.
     fn changes(&self, before: &ServiceInstance, after: &ServiceInstance) -> Option<MetadataDiff> {
-        let revision = |instance: &ServiceInstance| instance.metadata.get(keys::REVISION).cloned();
+        let revision = |instance: &ServiceInstance| instance.metadata.text(keys::REVISION).cloned();
         let (older, newer) = (revision(before)?, revision(after)?);
         let history = &self.shared.history;
         let (older, newer) = (history.get(&older)?, history.get(&newer)?);
@@ -285,7 +285,7 @@ impl Task {
             self.told.remove(&id);
             self.show();
             tracing::info!(
-                application = instance.application,
+                application = &*instance.application,
                 instance = id,
                 "unregistered"
             );

@@ -17,10 +17,7 @@ use tokio::sync::watch;
 
 use super::client::{Connection, Depth, Options, Shown};
 use crate::{
-    backend::{
-        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing,
-        Users,
-    },
+    backend::{Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users, by_id},
     tree,
 };
 
@@ -127,13 +124,13 @@ impl Backend for Cluster {
         done.into_iter().chain(hidden).collect()
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Self::Value>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Self::Value>]>, RegistryError> {
         let found = self.connection.list(&place.0).await?;
         let entry = |(name, value): (String, bytes::Bytes)| Entry {
             id: name.into(),
             value: Arc::from(&*value),
         };
-        Ok(found.into_iter().map(entry).collect())
+        Ok(by_id(found.into_iter().map(entry).collect()))
     }
 
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError> {

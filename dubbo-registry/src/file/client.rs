@@ -27,9 +27,7 @@ use super::{
     watcher::{Watched, Watcher},
 };
 use crate::{
-    backend::{
-        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users,
-    },
+    backend::{Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users, by_id},
     plain,
     reconcile::{Tasks, closed},
 };
@@ -173,14 +171,14 @@ impl Backend for FileClient {
         .await
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Url>]>, RegistryError> {
         let folder = self.folder(place);
         let life = self.shared.life.lock().clone();
         self.ask(format!("read {}", place.0), move |root| {
             let entries = read(root, &folder)?;
             // In a directory that somebody removes, nobody is found who is alive for all that.
             if life.is_some_and(|life| life.is_seen()) {
-                Ok(entries)
+                Ok(by_id(entries))
             } else {
                 Err(lost())
             }

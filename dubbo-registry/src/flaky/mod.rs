@@ -231,7 +231,7 @@ impl Backend for Flaky {
         self.ask(request, self.inner.show(place, entries)).await
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Url>]>, RegistryError> {
         self.ask(format!("read {}", place.0), self.inner.read(place))
             .await
     }

@@ -88,7 +88,7 @@ impl Backend for MemoryClient {
         Ok(())
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Url>]>, RegistryError> {
         Ok(self.store.read(place))
     }
 

@@ -14,9 +14,7 @@ use super::{
     instance::Instance,
     layout::{limits, split},
 };
-use crate::backend::{
-    Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users,
-};
+use crate::backend::{Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users, by_id};
 
 /// The client of Nacos.
 pub(super) struct Nacos {
@@ -103,7 +101,7 @@ impl Backend for Nacos {
         shown.map_err(Failure::into_error)
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Instance>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Instance>]>, RegistryError> {
         let (group, service) = split(place);
         let instances = self.connection.read(group, service).await;
         let instances = instances.map_err(Failure::into_error)?;
@@ -111,7 +109,7 @@ impl Backend for Nacos {
             id: instance.id().into(),
             value: instance,
         });
-        Ok(entries.collect())
+        Ok(by_id(entries.collect()))
     }
 
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError> {

@@ -15,7 +15,6 @@ pub(super) struct Entries<B: Backend> {
 
 #[async_trait]
 impl<B: Backend> Source for Entries<B> {
-    /// By id, so that another order is no news.
     type State = Arc<[Entry<B::Value>]>;
     type Client = B;
 
@@ -40,9 +39,7 @@ impl<B: Backend> Source for Entries<B> {
     }
 
     async fn read(&self) -> Result<Self::State, RegistryError> {
-        let mut entries = self.core.backend.read(&self.place).await?;
-        entries.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok(entries.into())
+        self.core.backend.read(&self.place).await
     }
 }
 

@@ -115,7 +115,7 @@ impl<B: Backend> Reconciler<B> {
     }
 
     /// Reads the entries of `place` once.
-    pub(crate) async fn read(&self, place: &Place) -> Result<Vec<Entry<B::Value>>, RegistryError> {
+    pub(crate) async fn read(&self, place: &Place) -> Result<Arc<[Entry<B::Value>]>, RegistryError> {
         let backend = self.backend();
         within(&**backend, || format!("read {}", place.0), async {
             self.reached().await?;

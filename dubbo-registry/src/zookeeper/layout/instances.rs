@@ -4,12 +4,13 @@
 //! §2.3).
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
+use dubbo_core::{
+    discovery::ServiceInstance, registry::RegistryError, text_map::TextMap, url::Url,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -67,7 +68,7 @@ impl InstanceLayout<Arc<[u8]>> for Instances {
             registration_time_utc: self.started,
             service_type: "DYNAMIC",
             uri_spec: None,
-            tag: instance.metadata.get(TAG).map(String::as_str),
+            tag: instance.metadata.get(TAG),
             enabled: (!instance.enabled).then_some(false),
         };
         let json = serde_json::to_vec(&document).map_err(|error| {
@@ -104,8 +105,9 @@ fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str>
     instance.enabled = document["enabled"].as_bool().unwrap_or(true);
     instance.metadata = tree::metadata(&document["payload"]["metadata"]);
     if let Some(tag) = document["tag"].as_str().filter(|tag| !tag.is_empty()) {
-        let tag = || tag.to_owned();
-        instance.metadata.entry(TAG.to_owned()).or_insert_with(tag);
+        if !instance.metadata.contains_key(TAG) {
+            instance.metadata.insert(TAG, tag);
+        }
     }
     Ok(instance)
 }
@@ -140,7 +142,7 @@ struct Payload<'a> {
     class: &'a str,
     id: &'a str,
     name: &'a str,
-    metadata: &'a BTreeMap<String, String>,
+    metadata: &'a TextMap,
 }
 
 /// Java reads no instance of a list in which one has another class.
@@ -229,7 +231,7 @@ mod tests {
     fn an_instance_reads_back_as_it_was() {
         let mut instance = ServiceInstance::new("a", "2001:db8::1", 50051);
         instance.enabled = false;
-        instance.metadata = BTreeMap::from([("ü\"".to_owned(), "\n".to_owned())]);
+        instance.metadata = TextMap::from([("ü\"", "\n")]);
         let written = layout().write(&instance).expect("JSON");
         assert_eq!(&*written.id, "2001:db8::1:50051");
         assert_eq!(layout().read("a", &written), Some(instance));
