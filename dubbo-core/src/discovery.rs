@@ -11,7 +11,7 @@ pub use plugins::{
 };
 
 use crate::{
-    registry::RegistryError, subscription::Subscription, text_map::TextMap, url::Url,
+    list::List, registry::RegistryError, subscription::Subscription, text_map::TextMap, url::Url,
 };
 
 /// A registry of application instances.
@@ -46,17 +46,14 @@ pub trait ServiceDiscovery: Send + Sync + 'static {
     async fn snapshot(&self, application: &str) -> Result<Instances, RegistryError>;
 
     /// Follows the instances of `application`.
-    async fn watch(
-        &self,
-        application: &str,
-    ) -> Result<Subscription<Instances>, RegistryError>;
+    async fn watch(&self, application: &str) -> Result<Subscription<Instances>, RegistryError>;
 
     /// Takes back what was registered through this value, and ends its subscriptions.
     async fn close(&self);
 }
 
 /// The instances of an application. One that stays as it was is the same allocation in the next list.
-pub type Instances = Arc<[Arc<ServiceInstance>]>;
+pub type Instances = List<Arc<ServiceInstance>>;
 
 /// One running process of an application, known by its host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     fmt,
     hash::{Hash, Hasher},
     iter::Peekable,
@@ -64,7 +64,11 @@ impl TextMap {
         }
         match position(&self.own, &key) {
             Ok(at) => self.own[at].1 = value,
-            Err(at) => self.own.insert(at, (key, value)),
+            Err(at) => {
+                // Thousands of maps have one or two of their own.
+                self.own.reserve_exact(1);
+                self.own.insert(at, (key, value));
+            }
         }
         self.settle();
     }
@@ -149,6 +153,7 @@ impl TextMap {
 /// What maps have in common that were not made from each other, such as those that were read from a registry.
 #[derive(Debug, Default)]
 pub struct Common {
+    keys: BTreeSet<Arc<str>>,
     known: HashSet<Arc<[Entry]>>,
     /// How many are known before those that no map has any more are forgotten.
     limit: usize,
@@ -157,7 +162,15 @@ pub struct Common {
 impl Common {
     /// `map`, which has all entries but `own` in common with maps that were given here before and are the same in them.
     pub fn share(&mut self, map: &TextMap, own: impl Fn(&str) -> bool) -> TextMap {
-        let (own, rest): (Vec<_>, Vec<_>) = map.entries().cloned().partition(|(key, _)| own(key));
+        let (mut own, rest): (Vec<_>, Vec<_>) =
+            map.entries().cloned().partition(|(key, _)| own(key));
+        for (key, _) in &mut own {
+            if let Some(known) = self.keys.get(key) {
+                key.clone_from(known);
+            } else if self.keys.len() < FEW {
+                self.keys.insert(Arc::clone(key));
+            }
+        }
         if rest.is_empty() {
             return TextMap { shared: None, own };
         }

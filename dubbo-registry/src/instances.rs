@@ -5,9 +5,10 @@ use std::{fmt, mem, sync::Arc};
 use async_trait::async_trait;
 use dubbo_core::{
     discovery::{Instances as InstanceList, ServiceDiscovery, ServiceInstance},
-    text_map::Common,
+    list::List,
     registry::RegistryError,
     subscription::Subscription,
+    text_map::Common,
     url::{Url, UrlError},
 };
 use tokio::sync::watch;
@@ -135,22 +136,19 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         Ok(instances.collect())
     }
 
-    async fn watch(
-        &self,
-        application: &str,
-    ) -> Result<Subscription<InstanceList>, RegistryError> {
+    async fn watch(&self, application: &str) -> Result<Subscription<InstanceList>, RegistryError> {
         let place = self.place("follow the instances of", application)?;
         let followed = self.handle.reconciler().follow(&place);
-        let list = List {
+        let list = Followed {
             seen: followed.seen(),
             _followed: followed,
             layout: Arc::clone(&self.layout),
             application: application.into(),
-            entries: Arc::default(),
-            read: Vec::new(),
+            entries: List::default(),
+            instances: List::default(),
             common: Common::default(),
             address: self.handle.address().to_owned(),
-            protected: self.keeps_last.then(Arc::default),
+            protected: self.keeps_last.then(List::default),
         };
         Ok(self.handle.view(list).await)
     }
@@ -169,40 +167,57 @@ impl<B: Backend, L> fmt::Debug for Instances<B, L> {
 }
 
 /// The instances of one application, as they are followed.
-struct List<V, L> {
+struct Followed<V, L> {
     _followed: FollowedPlace<V>,
-    seen: watch::Receiver<Seen<Arc<[Entry<V>]>>>,
+    seen: watch::Receiver<Seen<List<Entry<V>>>>,
     layout: Arc<L>,
     application: Arc<str>,
     address: String,
-    /// What stood there last, and what each of it says.
-    entries: Arc<[Entry<V>]>,
-    read: Vec<Option<Arc<ServiceInstance>>>,
+    /// What stood there last, in the order of the ids.
+    entries: List<Entry<V>>,
+    /// Those of it that are instances.
+    instances: InstanceList,
     common: Common,
     /// With empty protection, those that stay when there are none any more.
     protected: Option<InstanceList>,
 }
 
-impl<V: PartialEq, L: InstanceLayout<V>> List<V, L> {
-    /// Reads those of `entries` that have changed.
-    fn take(&mut self, entries: Arc<[Entry<V>]>) {
-        let old = std::mem::replace(&mut self.entries, entries);
-        let read = std::mem::take(&mut self.read);
-        let mut before = old.iter().zip(read).peekable();
-        self.read.reserve_exact(self.entries.len());
-        // Both are in the order of the ids.
-        for entry in &*self.entries {
+impl<V: PartialEq, L: InstanceLayout<V>> Followed<V, L> {
+    /// Reads what has changed.
+    fn take(&mut self, entries: List<Entry<V>>) {
+        let old = mem::replace(&mut self.entries, entries.clone());
+        // If not, nobody knows which instance an entry was.
+        let are_all = self.instances.len() == old.len();
+        if let Some(positions) = entries.differing(&old).filter(|_| are_all) {
+            let others = positions.into_iter().filter(|at| entries[*at] != old[*at]);
+            let others: Option<Vec<_>> = others
+                .map(|at| Some((at, self.read(&entries[at])?)))
+                .collect();
+            if let Some(others) = others {
+                self.instances = self.instances.with(others);
+                return;
+            }
+        }
+        let before = mem::take(&mut self.instances);
+        let before = if are_all { before } else { List::default() };
+        let mut before = old.iter().zip(&before).peekable();
+        let mut instances = Vec::with_capacity(entries.len());
+        for entry in &entries {
             while before.next_if(|(old, _)| old.id < entry.id).is_some() {}
             let instance = match before.next_if(|(old, _)| *old == entry) {
-                Some((_, instance)) => instance,
-                None => self.layout.read(&self.application, entry).map(|mut instance| {
-                    instance.application = Arc::clone(&self.application);
-                    instance.metadata = self.common.share(&instance.metadata, is_own);
-                    Arc::new(instance)
-                }),
+                Some((_, instance)) => Some(Arc::clone(instance)),
+                None => self.read(entry),
             };
-            self.read.push(instance);
+            instances.extend(instance);
         }
+        self.instances = instances.into();
+    }
+
+    fn read(&mut self, entry: &Entry<V>) -> Option<Arc<ServiceInstance>> {
+        let mut instance = self.layout.read(&self.application, entry)?;
+        instance.application = Arc::clone(&self.application);
+        instance.metadata = self.common.share(&instance.metadata, is_own);
+        Some(Arc::new(instance))
     }
 }
 
@@ -212,7 +227,7 @@ fn is_own(key: &str) -> bool {
 }
 
 #[async_trait]
-impl<V, L> Merge for List<V, L>
+impl<V, L> Merge for Followed<V, L>
 where
     V: Clone + PartialEq + fmt::Debug + Send + Sync + 'static,
     L: InstanceLayout<V>,
@@ -224,10 +239,10 @@ where
         if let Some(error) = &seen.error {
             return Some(Err(Arc::clone(error)));
         }
-        let entries = Arc::clone(seen.last.as_ref()?);
+        let entries = seen.last.clone()?;
         drop(seen);
         self.take(entries);
-        let mut instances: Self::State = self.read.iter().flatten().cloned().collect();
+        let mut instances = self.instances.clone();
         if let Some(last) = &mut self.protected {
             if instances.is_empty() && !last.is_empty() {
                 tracing::warn!(

@@ -248,14 +248,18 @@ impl Follower {
                     self.roster
                         .look_at(place, metadata.as_ref(), stale_until, &mut moves);
                 }
-                let expiry = self.roster.expiry(places);
+                let expiry = self.roster.expiry(places.iter().copied());
                 self.expiry = self.expiry.into_iter().chain(expiry).min();
+                let view = |place: usize| (place, Arc::clone(&self.roster.known()[place].view));
+                self.state.instances = self.state.instances.with(places.into_iter().map(view));
             }
-            Look::All => self.look_at_all(stale_until, &mut moves),
+            Look::All => {
+                self.look_at_all(stale_until, &mut moves);
+                let views = self.roster.known().iter();
+                self.state.instances = views.map(|known| Arc::clone(&known.view)).collect();
+            }
         }
         moves.log(&self.name);
-        let views = self.roster.known().iter();
-        self.state.instances = views.map(|known| Arc::clone(&known.view)).collect();
         self.publish.send_replace(Arc::new(self.state.clone()));
     }
 

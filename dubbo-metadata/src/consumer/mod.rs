@@ -6,6 +6,7 @@
 //! them.
 
 mod app;
+mod attached;
 mod explain;
 mod fetch;
 mod join;

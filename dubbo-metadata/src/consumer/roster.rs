@@ -94,21 +94,14 @@ impl Roster {
 
     /// The positions of those that may have changed, if `list` has the same members in the same order.
     fn others(&self, list: &Instances) -> Option<Vec<usize>> {
-        if self.list.len() != list.len() {
-            return None;
-        }
-        let mut others = Vec::new();
-        for (at, (old, new)) in self.list.iter().zip(&**list).enumerate() {
-            if Arc::ptr_eq(old, new) {
-                continue;
-            }
-            let is_same = (&old.host, old.port, old.enabled) == (&new.host, new.port, new.enabled);
-            if !is_same {
-                return None;
-            }
-            others.push(at);
-        }
-        Some(others)
+        let positions = list.differing(&self.list)?;
+        let others = positions.into_iter().filter(|at| !Arc::ptr_eq(&list[*at], &self.list[*at]));
+        let others: Vec<_> = others.collect();
+        let is_same = |at: &usize| {
+            let (old, new) = (&self.list[*at], &list[*at]);
+            (&old.host, old.port, old.enabled) == (&new.host, new.port, new.enabled)
+        };
+        others.iter().all(is_same).then_some(others)
     }
 
     fn replace(

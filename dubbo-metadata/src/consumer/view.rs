@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dubbo_core::{discovery::ServiceInstance, registry::RegistryError};
+use dubbo_core::{discovery::ServiceInstance, list::List, registry::RegistryError};
 
 use super::{load::LoadError, store::Metadata};
 use crate::{
@@ -20,7 +20,7 @@ pub(super) struct AppState {
     /// Why the registry does not answer now.
     pub(super) failing: Option<Arc<RegistryError>>,
     /// Those that want calls, by id.
-    pub(super) instances: Arc<[Arc<InstanceView>]>,
+    pub(super) instances: List<Arc<InstanceView>>,
     /// How many do not want any.
     pub(super) disabled: usize,
     /// How many of them serve what.

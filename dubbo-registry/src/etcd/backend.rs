@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -17,7 +18,10 @@ use tokio::sync::watch;
 
 use super::client::{Connection, Depth, Options, Shown};
 use crate::{
-    backend::{Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users, by_id},
+    backend::{
+        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing,
+        Users, by_id,
+    },
     tree,
 };
 
@@ -124,7 +128,7 @@ impl Backend for Cluster {
         done.into_iter().chain(hidden).collect()
     }
 
-    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Self::Value>]>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Self::Value>>, RegistryError> {
         let found = self.connection.list(&place.0).await?;
         let entry = |(name, value): (String, bytes::Bytes)| Entry {
             id: name.into(),

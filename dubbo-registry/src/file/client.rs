@@ -14,6 +14,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
     url::Url,
@@ -27,7 +28,9 @@ use super::{
     watcher::{Watched, Watcher},
 };
 use crate::{
-    backend::{Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users, by_id},
+    backend::{
+        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users, by_id,
+    },
     plain,
     reconcile::{Tasks, closed},
 };
@@ -171,7 +174,7 @@ impl Backend for FileClient {
         .await
     }
 
-    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Url>]>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Url>>, RegistryError> {
         let folder = self.folder(place);
         let life = self.shared.life.lock().clone();
         self.ask(format!("read {}", place.0), move |root| {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     url::Url,
 };
@@ -33,7 +34,7 @@ struct Standings {
     /// By id, and by when they came.
     all: Vec<Standing>,
     /// What everybody reads.
-    read: Arc<[Entry<Url>]>,
+    read: List<Entry<Url>>,
 }
 
 struct Standing {
@@ -95,10 +96,10 @@ impl Store {
     }
 
     /// What stands in `place`. Of two entries with one id, the one that came last.
-    pub(crate) fn read(&self, place: &Place) -> Arc<[Entry<Url>]> {
+    pub(crate) fn read(&self, place: &Place) -> List<Entry<Url>> {
         let content = self.0.lock();
         let standing = content.places.get(place);
-        standing.map_or_else(Arc::default, |standing| Arc::clone(&standing.read))
+        standing.map_or_else(List::default, |standing| standing.read.clone())
     }
 
     /// The names of what is in `folder`.
@@ -197,7 +198,21 @@ impl Standings {
             let order = |standing: &Standing| (Arc::clone(&standing.entry.id), standing.since);
             self.all.sort_by_cached_key(order);
             let last = self.all.chunk_by(|one, next| one.entry.id == next.entry.id);
-            self.read = last.filter_map(<[_]>::last).map(|s| s.entry.clone()).collect();
+            let now = last.filter_map(<[_]>::last).map(|standing| &standing.entry);
+            // Who reads it finds what has changed without a look at the rest.
+            self.read = if now
+                .clone()
+                .map(|e| &e.id)
+                .eq(self.read.iter().map(|e| &e.id))
+            {
+                let others = now
+                    .enumerate()
+                    .filter(|(at, entry)| self.read[*at] != **entry);
+                self.read
+                    .with(others.map(|(at, entry)| (at, entry.clone())))
+            } else {
+                now.cloned().collect()
+            };
         }
         changed
     }

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -14,7 +15,10 @@ use super::{
     instance::Instance,
     layout::{limits, split},
 };
-use crate::backend::{Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users, by_id};
+use crate::backend::{
+    Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users,
+    by_id,
+};
 
 /// The client of Nacos.
 pub(super) struct Nacos {
@@ -101,7 +105,7 @@ impl Backend for Nacos {
         shown.map_err(Failure::into_error)
     }
 
-    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Instance>]>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Instance>>, RegistryError> {
         let (group, service) = split(place);
         let instances = self.connection.read(group, service).await;
         let instances = instances.map_err(Failure::into_error)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dubbo_core::registry::RegistryError;
+use dubbo_core::{list::List, registry::RegistryError};
 
 use super::{Core, follow::Source};
 use crate::backend::{Backend, Entry, Guard, Hint, Place};
@@ -15,7 +15,7 @@ pub(super) struct Entries<B: Backend> {
 
 #[async_trait]
 impl<B: Backend> Source for Entries<B> {
-    type State = Arc<[Entry<B::Value>]>;
+    type State = List<Entry<B::Value>>;
     type Client = B;
 
     fn client(&self) -> &B {

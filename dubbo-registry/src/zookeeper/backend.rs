@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -191,7 +192,7 @@ impl Backend for Ensemble {
         Ok(())
     }
 
-    async fn read(&self, place: &Place) -> Result<Arc<[Entry<Self::Value>]>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Self::Value>>, RegistryError> {
         let mut names = self.children(&place.0).await?;
         names.sort_unstable();
         // In the order of the names, which are the ids.
