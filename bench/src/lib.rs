@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod commands;
+pub mod discovery;
 pub mod hessian2;
 pub mod load;
 pub mod ping;

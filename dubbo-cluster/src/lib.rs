@@ -1,4 +1,5 @@
-//! Chooses a node and saves a failed call: directories, routers, load balancers, clusters.
+//! Chooses a node and saves a failed call: directories, routers, load balancers, clusters, and the migration between two
+//! directories of one service.
 //!
 //! ```text
 //! caller -> cluster (failover, failfast): attempts
@@ -15,6 +16,7 @@
 pub mod cluster;
 pub mod directory;
 pub mod loadbalance;
+pub mod migration;
 pub mod router;
 #[cfg(test)]
 mod testing;

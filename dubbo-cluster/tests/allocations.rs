@@ -10,6 +10,7 @@ use dubbo_cluster::{
     cluster::Failover,
     directory::StaticDirectory,
     loadbalance::{Clock, Random, RoundRobin},
+    migration::{Controller, ControllerOptions, Meter, MigrationDirectory, Path, Road, Roads},
     router::RouterChain,
 };
 use dubbo_core::{
@@ -17,10 +18,12 @@ use dubbo_core::{
     invocation::{Body, Invocation, Reply, RpcResult},
     invoker::Invoker,
     payload::{Codec, Payload},
+    registry::RegistryError,
     service::{CallKind, MethodDescriptor, ServiceDescriptor, ServiceKey},
     url::Url,
 };
 use dubbo_test::alloc::{COUNTING, Counting, per_call};
+use tokio::sync::watch;
 
 #[global_allocator]
 static ALLOCATOR: &Counting = COUNTING;
@@ -37,6 +40,34 @@ impl Invoker for Echo {
     async fn invoke(&self, invocation: Invocation) -> RpcResult {
         Ok(Reply::new(invocation.body))
     }
+}
+
+/// Two roads to the same providers.
+struct Same(Arc<dyn Directory>);
+
+#[async_trait]
+impl Roads for Same {
+    async fn open(&self, _: Path, _: Meter) -> Result<Road, RegistryError> {
+        Ok(Road {
+            directory: Arc::clone(&self.0),
+            lists: watch::Sender::new(Some(1)).subscribe(),
+        })
+    }
+
+    fn applications(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Half of the calls by each road.
+async fn migrating(directory: &Arc<dyn Directory>) -> Arc<dyn Directory> {
+    let controller = Controller::new(ControllerOptions::new("c", 7));
+    controller.set_rule("proportion: 50").expect("a rule");
+    let roads = Arc::new(Same(Arc::clone(directory)));
+    let consumer = Url::new("consumer", "10.0.0.9").with_path("a.B");
+    let registry = Url::new("memory", "local");
+    let migrating = MigrationDirectory::follow(consumer, &registry, &controller, roads).await;
+    Arc::new(migrating.expect("can be followed"))
 }
 
 #[tokio::test]
@@ -66,6 +97,7 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
         .await
         .expect("refers"),
     );
+    let migrating = migrating(&directory).await;
     let policies: [(&str, Arc<dyn LoadBalance>); 2] = [
         ("random", Arc::new(Random::new())),
         ("roundrobin", Arc::new(RoundRobin::new(Clock::system()))),
@@ -78,6 +110,15 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
         })
         .await;
         assert_eq!(choosing.allocations, 0, "{name}: list and select");
+        let choosing = per_call(WARM_UP, CALLS, async || {
+            let candidates = migrating.list(&call).expect("16");
+            policy.select(&candidates, &call).expect("one");
+        })
+        .await;
+        assert_eq!(
+            choosing.allocations, 0,
+            "{name}: the same while it migrates"
+        );
 
         let method = MethodConfig {
             timeout: None,

@@ -59,8 +59,86 @@ pub trait MetadataReport: Send + Sync + 'static {
     /// The service definition under `id`.
     async fn definition(&self, id: &str) -> Result<Option<Bytes>, RegistryError>;
 
+    /// When stale metadata of `application` was last looked for, in milliseconds since the epoch, with a ticket for
+    /// [`cas_last_collection`](Self::cas_last_collection). A report that cannot keep it refuses, as this one does by default;
+    /// then nothing stale is ever removed from it.
+    async fn last_collection(
+        &self,
+        application: &str,
+    ) -> Result<(Option<u64>, Ticket), RegistryError> {
+        Err(no_collection(self.url(), application))
+    }
+
+    /// Says that stale metadata is looked for at `now_ms`, if nobody has said so since `ticket` was given out: who has
+    /// written it is the one who looks.
+    async fn cas_last_collection(
+        &self,
+        application: &str,
+        now_ms: u64,
+        ticket: Ticket,
+    ) -> Result<CasOutcome, RegistryError> {
+        let _ = (now_ms, ticket);
+        Err(no_collection(self.url(), application))
+    }
+
     /// Ends its subscriptions.
     async fn close(&self);
+}
+
+fn no_collection(report: &Url, application: &str) -> RegistryError {
+    RegistryError::new(
+        format!("look for stale metadata of {application}"),
+        format!("{}://{}", report.protocol(), report.address()),
+        "this kind of report does not keep when it was done",
+    )
+    .refused()
+}
+
+/// Which parameters of an exported URL others are told: Dubbo Java's extension point of the same name
+/// (`docs/spec/metadata.md` §1.5).
+///
+/// A service has the filter called `default` and those that its parameter `params-filter` names (`mine,-default`). What
+/// they name is taken together: where any of them includes something, only that is told and what is excluded does not
+/// count; else everything is told that is not excluded. Letters are compared without case. What peers cannot do without
+/// (`application`, `group`, `methods`, `version`) is always told, and what the configuration calls secret never.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use dubbo_core::metadata::MetadataParamsFilter;
+///
+/// struct Quiet;
+///
+/// impl MetadataParamsFilter for Quiet {
+///     fn service_params_excluded(&self) -> Vec<String> {
+///         vec!["owner".to_owned(), "internal.*".to_owned()]
+///     }
+/// }
+///
+/// dubbo_core::extension!(dyn MetadataParamsFilter, "quiet", |_cx| Ok(Arc::new(Quiet)));
+/// ```
+pub trait MetadataParamsFilter: Send + Sync + 'static {
+    /// The names of the parameters that the metadata of a service has, and no others. A name is also that of the parameter
+    /// of each method.
+    fn service_params_included(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of the parameters that the metadata of a service does not have. What has `.` and the name in it is
+    /// excluded as well; a name that ends in `.*` stands for all that begin so.
+    fn service_params_excluded(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of the parameters of a service that the instance tells about itself.
+    fn instance_params_included(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names that the instance does not tell of those that Dubbo has for it: `timestamp`, `heartbeat.timeout`, `ipv6`.
+    fn instance_params_excluded(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The applications that provide one interface, in the order in which they came. As text they stand with commas between

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    extension::BoxError,
     invocation::RpcResult,
     service::MethodRef,
     status::{Origin, Status},
@@ -51,12 +52,26 @@ pub fn poll_guarded<T>(
     }
 }
 
-fn to_status(method: &MethodRef, panic: &(dyn Any + Send)) -> Status {
-    let text = panic
+/// Runs what a plugin does outside of calls; a panic in it is an error like the others.
+///
+/// # Errors
+///
+/// Those of the plugin, and the text of a panic.
+pub fn guard_plugin<T>(f: impl FnOnce() -> Result<T, BoxError>) -> Result<T, BoxError> {
+    catch_unwind(AssertUnwindSafe(f))
+        .unwrap_or_else(|panic| Err(format!("it panicked: {}", text(&*panic)).into()))
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
+        .unwrap_or("no message")
+}
+
+fn to_status(method: &MethodRef, panic: &(dyn Any + Send)) -> Status {
+    let text = text(panic);
     tracing::error!(
         service = method.service().interface(),
         method = method.name(),
@@ -85,5 +100,12 @@ mod tests {
         let status = guard(&method, call).await.expect_err("panics");
         assert_eq!(status.code(), Code::Internal);
         assert_eq!(status.message(), "the handler panicked");
+    }
+
+    #[test]
+    fn a_panic_of_a_plugin_is_an_error() {
+        assert_eq!(guard_plugin(|| Ok(1)).expect("no panic"), 1);
+        let error = guard_plugin::<()>(|| panic!("no {}", "way")).expect_err("panics");
+        assert_eq!(error.to_string(), "it panicked: no way");
     }
 }

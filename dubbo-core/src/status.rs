@@ -1,6 +1,6 @@
 //! Why a call failed, and whether it may be tried again.
 
-use std::{borrow::Cow, error::Error, fmt, sync::Arc};
+use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
@@ -177,6 +177,7 @@ struct Inner {
     origin: Origin,
     not_processed: bool,
     done: bool,
+    pushback: Option<Duration>,
     message: Cow<'static, str>,
     details: Vec<Detail>,
     attachments: Attachments,
@@ -191,6 +192,7 @@ impl Status {
             origin: Origin::Framework,
             not_processed: false,
             done: false,
+            pushback: None,
             message: message.into(),
             details: Vec::new(),
             attachments: Attachments::new(),
@@ -258,6 +260,11 @@ impl Status {
         self.0.done
     }
 
+    /// How long whoever tries again should wait first, if the side that refused the call says so.
+    pub fn pushback(&self) -> Option<Duration> {
+        self.0.pushback
+    }
+
     /// Whether another try can help.
     pub fn retry(&self) -> Retry {
         if self.0.not_processed {
@@ -294,6 +301,14 @@ impl Status {
     /// Says that a handler did the call and its answer cannot be had: another try would do it again, to the same end.
     pub fn done(mut self) -> Self {
         self.0.done = true;
+        self
+    }
+
+    /// Says how long whoever tries again should wait first. It travels in milliseconds: as the trailer
+    /// `grpc-retry-pushback-ms` over Triple, as the attachment `dubbo-retry-pushback-ms` over the classic protocol
+    /// (`docs/spec/cluster.md` §7.4).
+    pub fn with_pushback(mut self, wait: impl Into<Option<Duration>>) -> Self {
+        self.0.pushback = wait.into();
         self
     }
 
@@ -399,6 +414,9 @@ impl fmt::Debug for Status {
         }
         if self.0.done {
             out.field("done", &true);
+        }
+        if let Some(wait) = &self.0.pushback {
+            out.field("pushback", wait);
         }
         if !self.0.details.is_empty() {
             out.field("details", &self.0.details);

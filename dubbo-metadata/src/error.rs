@@ -1,5 +1,7 @@
 //! What is wrong with metadata, or with what it should be made from.
 
+use dubbo_core::{extension::ExtensionError, url::UrlError};
+
 /// Why metadata could not be read, or cannot be published as it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,6 +13,17 @@ pub enum MetadataError {
         name: String,
         /// What is wrong with it.
         reason: &'static str,
+    },
+    /// An instance customizer that would come before the framework.
+    #[error(
+        "the instance customizer `{name}` has the order {order}; give it one from 100 to 9000, for those below 100 are the \
+         framework's"
+    )]
+    CustomizerOrder {
+        /// Its name.
+        name: String,
+        /// Its order.
+        order: u16,
     },
     /// A service that cannot be told to others.
     #[error("{url} cannot be published: {reason}")]
@@ -28,9 +41,33 @@ pub enum MetadataError {
         /// What is wrong with it, and where.
         reason: String,
     },
+    /// A label that an instance cannot have.
+    #[error("the label `{label}` {reason}")]
+    Label {
+        /// The label, or what is there in its place.
+        label: String,
+        /// What is wrong with it, and what to write.
+        reason: &'static str,
+    },
+    /// A service whose `params-filter` cannot be had.
+    #[error("`params-filter` of {service}: {source}")]
+    Params {
+        /// The service.
+        service: String,
+        /// Why.
+        source: ExtensionError,
+    },
     /// Metadata that should be kept in a report, and there is none for it.
     #[error("`metadata-type` is `remote`: {0}; name one of them so, or leave `metadata-type` out")]
     Report(String),
+    /// A report whose parameters cannot be read.
+    #[error("the metadata report {report}: {source}")]
+    ReportParams {
+        /// The report.
+        report: String,
+        /// What is wrong with one of them.
+        source: UrlError,
+    },
 }
 
 impl MetadataError {

@@ -27,18 +27,26 @@
 //! * [`instance`]: what an instance says about itself in a registry.
 //! * [`provider`] and [`published`]: keeping both in step with what is exported, and answering for it.
 //! * [`mapping`]: which applications provide an interface.
+//! * [`definition`]: what the methods of services take and give, for consoles.
 //! * [`consumer`]: from an interface to the addresses of its providers.
+//! * [`cache`]: what a consumer knows, for the next time and the next start.
 //!
 //! It knows no backend and no wire: registries and reports are traits of `dubbo-core`, and a call to the metadata service
 //! of an instance is [`consumer::Fetch`].
 
+pub mod cache;
+pub mod clock;
 pub mod consumer;
+pub mod definition;
 pub mod error;
 pub mod instance;
 mod jitter;
 pub mod mapping;
 pub mod model;
+pub mod openapi;
 pub mod provider;
 pub mod published;
+mod push;
+mod renewal;
 mod reports;
 pub mod revision;

@@ -91,6 +91,18 @@ impl History {
             .map(|entry| Arc::clone(&entry.published))
     }
 
+    /// The metadata at `revision`, for somebody who asks this process for it. Counts how often that is superseded metadata.
+    pub fn answer(&self, revision: &str) -> Option<Arc<Published>> {
+        let entries = self.entries.read();
+        let mut entries = entries.iter();
+        let entry = entries.find(|entry| entry.published.revision() == revision)?;
+        if entry.superseded.is_some() {
+            let app = entry.published.info.app.clone();
+            metrics::counter!("dubbo_metadata_history_hits_total", "app" => app).increment(1);
+        }
+        Some(Arc::clone(&entry.published))
+    }
+
     /// The current metadata: one for each instance that the process registers, which is one unless a protocol listens on
     /// several ports; none when nothing is served.
     pub fn current(&self) -> Vec<Arc<Published>> {
@@ -165,6 +177,8 @@ impl Default for HistoryLimits {
 
 #[cfg(test)]
 mod tests {
+    use dubbo_test::metrics::Numbers;
+
     use super::*;
 
     fn at(revision: usize) -> Arc<Published> {
@@ -282,5 +296,24 @@ mod tests {
             .map(|one| (one.published.revision(), one.superseded))
             .collect();
         assert_eq!(all, [("1", Some(later)), ("2", Some(later)), ("3", None)]);
+    }
+
+    #[test]
+    fn answers_with_superseded_metadata_are_counted() {
+        let numbers = Numbers::default();
+        let history = History::default();
+        let now = Instant::now();
+        history.replace(&[at(1)], now);
+        history.replace(&[at(2)], now);
+        metrics::with_local_recorder(&numbers, || {
+            for (revision, is_known) in [("1", true), ("1", true), ("2", true), ("3", false)] {
+                assert_eq!(history.answer(revision).is_some(), is_known, "{revision}");
+            }
+        });
+        let hits = numbers.all();
+        assert_eq!(
+            hits,
+            [("dubbo_metadata_history_hits_total{app=}".to_owned(), 2.0)].into()
+        );
     }
 }

@@ -16,19 +16,19 @@ impl Reports {
         Self { registry, list }
     }
 
-    /// The one that holds the metadata of an instance: that of the cluster which the instance names, or of this registry;
-    /// else the one called `default`; else the only one.
+    /// The one that holds the metadata of an instance: that of the cluster which the instance names; else that of this
+    /// registry, for the ids are the provider's own; else the one called `default`; else the only one.
     pub(crate) fn of(
         &self,
         cluster: Option<&str>,
     ) -> Result<(&str, &Arc<dyn MetadataReport>), NoReport> {
-        let id = cluster.unwrap_or(&self.registry);
-        let (id, report) = self
-            .named(id)
+        let (id, report) = cluster
+            .and_then(|cluster| self.named(cluster))
+            .or_else(|| self.named(&self.registry))
             .or_else(|| self.named(DEFAULT))
             .or_else(|| self.list.first().filter(|_| self.list.len() == 1))
             .ok_or_else(|| NoReport {
-                wanted: id.to_owned(),
+                wanted: cluster.unwrap_or(&self.registry).to_owned(),
                 known: self.list.iter().map(|(id, _)| id.clone()).collect(),
             })?;
         Ok((id, report))

@@ -195,7 +195,7 @@ fn metadata_a07_a_revision_changes_with_what_is_served_and_with_nothing_else() {
 }
 
 #[test]
-fn versions_and_groups_of_one_interface_have_revisions_of_their_own() {
+fn case_86_versions_and_groups_of_one_interface_have_revisions_of_their_own() {
     let one = |service_of: &str| {
         let service = service(service_of, "methods=greet");
         Algorithm::R1.revision("demo", &[service])

@@ -9,6 +9,7 @@ mod generated;
 mod injvm;
 pub mod java;
 mod net;
+mod pushback;
 mod servers;
 mod triple;
 

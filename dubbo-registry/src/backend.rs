@@ -193,7 +193,7 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Those who share a client: the last one ends it, and the most careful one says how often it looks.
+/// Those who share a client: the last one ends it, and the most careful one says how often it looks and how long it doubts.
 #[derive(Debug, Default)]
 pub(crate) struct Users(Mutex<Count>);
 
@@ -202,6 +202,7 @@ struct Count {
     users: usize,
     over: bool,
     poll: Option<Duration>,
+    grace: Option<Duration>,
 }
 
 impl Users {
@@ -234,14 +235,25 @@ impl Users {
     pub(crate) fn poll(&self) -> Option<Duration> {
         self.0.lock().poll
     }
+
+    /// One of them wants [`Timing::grace`] to be `lasts`. If several want something, it is the longest.
+    pub(crate) fn want_grace(&self, lasts: Duration) {
+        let mut count = self.0.lock();
+        count.grace = Some(count.grace.map_or(lasts, |grace| grace.max(lasts)));
+    }
+
+    /// What they want [`Timing::grace`] to be, if anything.
+    pub(crate) fn grace(&self) -> Option<Duration> {
+        self.0.lock().grace
+    }
 }
 
 /// How long things take on one kind of server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
-    /// How long after a new connection or session an empty list is not believed, because those who show something are
-    /// still coming back.
-    pub(crate) settle: Duration,
+    /// How long after a new connection or session what is missing is kept, because those who showed it may still be
+    /// coming back, unless [users](Users::want_grace) want something else.
+    pub(crate) grace: Duration,
     /// How long after an empty list it is read again before it is believed (`docs/spec/metadata.md` §6.2).
     pub(crate) confirm_empty: Duration,
     /// How often what is followed is read without a hint, and what is shown is shown again, unless
@@ -252,13 +264,18 @@ pub(crate) struct Timing {
 }
 
 impl Default for Timing {
-    /// No settling, 1 s, 60 s, 5 s.
+    /// No grace, 1 s, 60 s, 5 s.
     fn default() -> Self {
         Self {
-            settle: Duration::ZERO,
+            grace: Duration::ZERO,
             confirm_empty: Duration::from_secs(1),
             poll: Duration::from_mins(1),
             limit: Duration::from_secs(5),
         }
     }
 }
+
+/// The [grace](Timing::grace) of servers that programs reach over a network (`docs/spec/registry.md` §9). Programs need
+/// 1 to 10 s to notice that they were forgotten and to come back, and longer where the server is slow or they are many.
+#[cfg(any(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
+pub(crate) const OUTAGE_GRACE: Duration = Duration::from_secs(30);

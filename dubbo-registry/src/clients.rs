@@ -24,10 +24,14 @@ impl<C: Backend> Clients<C> {
         key: impl Into<String>,
         make: impl FnOnce() -> Result<C, BoxError>,
     ) -> Result<Arc<Reconciler<C>>, BoxError> {
-        let ttl = keys::ttl(url)?;
+        let (ttl, grace) = (keys::ttl(url)?, keys::outage_grace(url)?);
         let found = self.find(key.into(), make)?;
+        let users = found.backend().users();
         if let Some(ttl) = ttl {
-            found.backend().users().want_poll(ttl);
+            users.want_poll(ttl);
+        }
+        if let Some(grace) = grace {
+            users.want_grace(grace);
         }
         Ok(found)
     }
@@ -70,6 +74,24 @@ mod tests {
     use crate::{backend::Client as _, memory::MemoryClient};
 
     #[test]
+    fn the_longest_grace_of_those_who_share_a_client_counts() {
+        let clients: Clients<MemoryClient> = Clients::default();
+        for (url, want) in [
+            ("memory://a", None),
+            ("memory://a?outage-grace=20s", Some(20)),
+            ("memory://a?outage-grace=40s", Some(40)),
+            ("memory://a?outage-grace=0", Some(40)),
+            ("memory://b?outage-grace=0", Some(0)),
+        ] {
+            let url: Url = url.parse().expect("valid");
+            let make = || Ok(MemoryClient::new(&url, Arc::default()));
+            let found = clients.get(&url, url.address(), make).expect("makes sense");
+            let grace = found.backend().users().grace();
+            assert_eq!(grace, want.map(Duration::from_secs), "{url}");
+        }
+    }
+
+    #[test]
     fn the_shortest_ttl_of_those_who_share_a_client_counts() {
         let clients: Clients<MemoryClient> = Clients::default();
         let get = |text: &str| {
@@ -89,6 +111,8 @@ mod tests {
             let poll = get(url).expect("makes sense");
             assert_eq!(poll, want.map(Duration::from_secs), "{url}");
         }
+        let error = get("memory://a?outage-grace=25h").expect_err("is refused");
+        assert!(error.to_string().contains("`outage-grace`"), "{error}");
         let error = get("memory://a?ttl=0").expect_err("is refused");
         assert!(error.to_string().contains("`ttl` is 0ns"), "{error}");
     }

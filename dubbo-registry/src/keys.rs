@@ -31,9 +31,33 @@ pub(crate) fn ttl(url: &Url) -> Result<Option<Duration>, BoxError> {
     Ok(ttl)
 }
 
+/// How long the registry of `url` wants those to be kept who are missing after an outage; `None` if it does not say.
+///
+/// # Errors
+///
+/// `outage-grace` cannot be read, or makes no sense.
+pub(crate) fn outage_grace(url: &Url) -> Result<Option<Duration>, BoxError> {
+    let grace = url.get(&OUTAGE_GRACE)?;
+    if let Some(grace) = grace.filter(|grace| *grace > LONGEST) {
+        let reason = format!(
+            "parameter `{}` is {grace:?}, where 0 to {LONGEST:?} make sense: how long those who are missing after an \
+             outage of the registry are kept",
+            OUTAGE_GRACE.name
+        );
+        return Err(reason.into());
+    }
+    Ok(grace)
+}
+
 /// dubbo-go's name. It has 15 min by default, which is long for a provider to be missed.
 const TTL: Key<Option<Duration>> = Key {
     name: "ttl",
+    default: || None,
+};
+
+/// Ours. Dubbo has no word for it.
+const OUTAGE_GRACE: Key<Option<Duration>> = Key {
+    name: "outage-grace",
     default: || None,
 };
 
@@ -44,6 +68,25 @@ const LONGEST: Duration = Duration::from_hours(24);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grace_that_makes_no_sense_is_refused() {
+        let grace = |text: &str| {
+            let url: Url = text.parse().expect("valid");
+            outage_grace(&url).map_err(|error| error.to_string())
+        };
+        assert_eq!(grace("memory://h"), Ok(None));
+        assert_eq!(grace("memory://h?outage-grace=0"), Ok(Some(Duration::ZERO)));
+        assert_eq!(
+            grace("memory://h?outage-grace=45s"),
+            Ok(Some(Duration::from_secs(45)))
+        );
+        let error = grace("memory://h?outage-grace=25h").expect_err("is refused");
+        assert!(
+            error.contains("`outage-grace` is 90000s, where 0 to"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn a_ttl_that_makes_no_sense_is_refused() {

@@ -63,6 +63,9 @@ pub(crate) trait TextLayout: Send + Sync + 'static {
     /// The mapping of `interface`: the first is written, all are read.
     fn mapping(&self, interface: &str) -> Vec<TextKey>;
 
+    /// When stale metadata of `application` was last looked for.
+    fn collection(&self, application: &str) -> TextKey;
+
     /// A service definition: `id` is `interface:version:group:side:application` with empty parts kept.
     fn definition(&self, id: &str) -> TextKey;
 

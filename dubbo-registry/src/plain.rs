@@ -145,6 +145,10 @@ impl TextLayout for Plain {
         vec![self.key("mapping", interface)]
     }
 
+    fn collection(&self, application: &str) -> TextKey {
+        self.key("metadata-gc", application)
+    }
+
     fn definition(&self, id: &str) -> TextKey {
         self.key("definitions", id)
     }

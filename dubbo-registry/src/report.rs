@@ -157,6 +157,36 @@ impl<S: TextStore, L: TextLayout> MetadataReport for Report<S, L> {
         self.read(operation, &[self.layout.definition(id)]).await
     }
 
+    async fn last_collection(
+        &self,
+        application: &str,
+    ) -> Result<(Option<u64>, Ticket), RegistryError> {
+        let key = self.layout.collection(application);
+        let text = self.texts.get(&key).await.map_err(|error| {
+            let operation = format!("read when stale metadata of {application} was looked for");
+            errors::during(operation, error)
+        })?;
+        // What is no time is written over.
+        Ok(text.map_or_else(Default::default, |text| {
+            (text.content.trim().parse().ok(), text.ticket)
+        }))
+    }
+
+    async fn cas_last_collection(
+        &self,
+        application: &str,
+        now_ms: u64,
+        ticket: Ticket,
+    ) -> Result<CasOutcome, RegistryError> {
+        let key = self.layout.collection(application);
+        let text = now_ms.to_string();
+        let outcome = self.texts.compare_and_put(&key, &text, &ticket).await;
+        outcome.map_err(|error| {
+            let operation = format!("write when stale metadata of {application} is looked for");
+            errors::during(operation, error)
+        })
+    }
+
     async fn close(&self) {
         self.texts.close().await;
     }
@@ -210,6 +240,10 @@ mod tests {
 
         fn mapping(&self, interface: &str) -> Vec<TextKey> {
             vec![key("mapping", interface), key("theirs", interface)]
+        }
+
+        fn collection(&self, application: &str) -> TextKey {
+            key("metadata-gc", application)
         }
 
         fn definition(&self, id: &str) -> TextKey {

@@ -5,6 +5,5 @@ pub use dubbo_core::codegen::*;
 
 /// For services without an IDL.
 pub mod java {
-    pub use dubbo_hessian2::JavaType;
-    pub use dubbo_protocol::java::{Args, MethodSpec, Ret, descriptor};
+    pub use dubbo_protocol::java::{Args, Declared, MethodSpec, Ret, descriptor};
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use dubbo_cluster::migration::RuleError;
 use dubbo_core::{
     extension::ExtensionError, protocol::ProtocolError, registry::RegistryError,
     service::ServiceKey,
@@ -34,6 +35,14 @@ pub enum Error {
         /// Why not.
         source: ProtocolError,
     },
+    /// Pages cannot be served beside calls.
+    #[error("cannot serve pages at {path}: {source}")]
+    Pages {
+        /// Where they were to be.
+        path: String,
+        /// Why not.
+        source: ProtocolError,
+    },
     /// A reference has no provider, and `check` says that it must have one.
     #[error(
         "no provider of {service} within {waited_millis} ms: {reason} (set `check: false` to start without one)"
@@ -60,6 +69,9 @@ pub enum Error {
     /// A registry did not take a service, or does not tell about one.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// A migration rule that is none.
+    #[error(transparent)]
+    Migration(#[from] RuleError),
     /// The operating system does not let us hear its signals.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),

@@ -59,6 +59,9 @@
 //! - Providers and consumers find each other by the [registries](config::RegistryConfig): `memory` and `file` are always
 //!   there, and Nacos, ZooKeeper and etcd come with the features `nacos`, `zookeeper` and `etcd`; `full` is all of them.
 //!   [`Instance::explain`] says step by step why a service has providers or none.
+//! - What an instance says about itself there can be added to by `dubbo.labels` and by an
+//!   [`InstanceCustomizer`](spi::discovery::InstanceCustomizer); an
+//!   [`InstanceListFilter`](spi::discovery::InstanceListFilter) is the first to see what others say.
 //! - [`config::TlsConfig`] is TLS and mutual TLS, for all that a program serves and calls.
 //! - A [`Filter`] sees every call of a service or a reference that names it:
 //!
@@ -90,6 +93,7 @@ mod error;
 mod instance;
 mod link;
 mod logging;
+pub mod metadata;
 mod metadata_service;
 
 /// What the traits of plugins are written with: `#[dubbo::async_trait]`.
@@ -119,6 +123,12 @@ pub use dubbo_hessian2 as hessian2;
 pub use dubbo_macros::{Hessian, service};
 #[doc(inline)]
 pub use dubbo_protocol::java;
+/// What [`Instance::migration_status`] tells, and the rules of a migration.
+pub mod migration {
+    pub use dubbo_cluster::migration::{
+        MigrationStatus, MigrationStep, Path, ReferenceStatus, Rule, RuleError, StepReport,
+    };
+}
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;

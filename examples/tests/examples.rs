@@ -2,6 +2,7 @@
 
 mod programs;
 
+use dubbo_test::peer::h2::Client;
 use programs::{Serving, program};
 
 fn run(path: &str, args: &[&str]) -> String {
@@ -132,4 +133,80 @@ fn generic_calls_without_types() {
     ] {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");
     }
+}
+
+#[test]
+fn metadata_admin_shows_what_an_operator_sees() {
+    let text = run(env!("CARGO_BIN_EXE_metadata-admin"), &[]);
+    for line in [
+        "inside: com.example.UserService:1.0.0:tri, greet.Greeter:tri under ",
+        "outside: greet.Greeter:tri under ",
+        "what is only inside: [\"com.example.UserService:1.0.0:tri\"]",
+        "greet.Greeter in the report of inside: ",
+        "outside has 127.0.0.1:",
+        "outside has nobody any more",
+        "the shop is closed: true",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn migration_moves_a_consumer_from_interfaces_to_the_application_and_back() {
+    let text = run(env!("CARGO_BIN_EXE_migration"), &[]);
+    let rules: Vec<_> = text.split("rule: ").skip(1).collect();
+    let lines = [
+        ("FORCE_INTERFACE", "I(1)", "  0 calls by the application, "),
+        ("APPLICATION_FIRST", "AF(I-1,A-1)", "1.00 ≥ 1\n"),
+        ("FORCE_APPLICATION", "A(1)", ", 0 by the interface: "),
+        ("FORCE_INTERFACE", "I(1)", "  0 calls by the application, "),
+        ("APPLICATION_FIRST", "AF(I-1,A-1)", ", 0 by the interface: "),
+    ];
+    assert_eq!(rules.len(), lines.len(), "{text}");
+    for (rule, (step, short, calls)) in rules.iter().zip(lines) {
+        let status = format!("{step} in greet.Greeter at registry memory://local: {short}\n");
+        assert!(rule.contains(&status), "{status} in {rule}");
+        assert!(rule.contains(calls), "{calls} in {rule}");
+        assert!(
+            !rule.contains("  0 calls by the application, 0 by"),
+            "{rule}"
+        );
+    }
+    assert!(
+        text.ends_with(" calls, and none of them failed\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn openapi_serves_documents_of_its_services() {
+    let mut provider = Serving::start(
+        program(env!("CARGO_BIN_EXE_openapi"), &[], &[]),
+        "Try, in another terminal:",
+    );
+    let said = provider.wait("serving");
+    let addresses: Vec<&str> = said
+        .lines()
+        .filter_map(|line| {
+            line.trim()
+                .strip_prefix("curl --http2-prior-knowledge http://")
+        })
+        .collect();
+    assert_eq!(addresses.len(), 4, "{said}");
+    let want = [
+        "\"title\": \"Greetings and users\"",
+        "/greet.Greeter/Greet:",
+        "/com.example.UserService/getUser:",
+        "swagger-ui-bundle.js",
+    ];
+    for (address, want) in addresses.iter().zip(want) {
+        let (host, path) = address.split_once('/').expect("a path");
+        let mut client = Client::connect(host.parse().expect("an address")).await;
+        let request = http::Request::get(format!("http://{host}/{path}"));
+        let mut call = client.open(request.body(()).expect("legal"), true).await;
+        assert_eq!(call.response().await.status, 200, "{address}");
+        let page = String::from_utf8(call.body().await).expect("text");
+        assert!(page.contains(want), "{want:?} is not in {address}:\n{page}");
+    }
+    provider.stop();
 }

@@ -153,7 +153,18 @@ type Row = (
 );
 
 const ALLOWED: &[Row] = &[
-    ("bench", &["dubbo", "dubbo-hessian2"], &["dubbo-build"]),
+    (
+        "bench",
+        &[
+            "dubbo",
+            "dubbo-cluster",
+            "dubbo-core",
+            "dubbo-hessian2",
+            "dubbo-metadata",
+            "dubbo-registry",
+        ],
+        &["dubbo-build"],
+    ),
     (
         "dubbo",
         &[

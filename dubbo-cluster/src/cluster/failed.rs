@@ -10,7 +10,7 @@ use dubbo_core::{
 
 /// The source of the status of a call that a cluster gave up: `status.source()` downcasts to it.
 ///
-/// The status itself has the code, text, details and attachments of the last attempt, and behind the text in parentheses
+/// The status itself has the code, text, details, attachments and pushback of the last attempt, and behind the text in parentheses
 /// how the attempts went (`docs/spec/cluster.md` §2.1.4). What a peer answered to a call that may be made once is left in
 /// the peer's words. The text of this value tells the caller's address and the framework's version, too.
 #[derive(Debug, Clone)]
@@ -90,7 +90,8 @@ impl FailedCall {
         let status = Status::new(last.code(), message)
             .with_origin(last.origin())
             .with_details(last.details().to_vec())
-            .with_attachments(last.attachments().clone());
+            .with_attachments(last.attachments().clone())
+            .with_pushback(last.pushback());
         let untouched = self.attempts.len() == self.made as usize
             && self.attempts.iter().all(|a| a.status.is_not_processed());
         let status = if untouched {

@@ -10,7 +10,7 @@ use tokio::{sync::watch, task::JoinSet, time::sleep};
 ///
 /// Invokers connect in the background and tell nobody, so they have to be looked at; that is done only while somebody
 /// watches.
-pub(super) struct Availability {
+pub(crate) struct Availability {
     shared: Arc<Shared>,
     /// Holds the task that looks; it ends with this value.
     task: Mutex<JoinSet<()>>,
@@ -25,7 +25,7 @@ struct Shared {
 
 impl Availability {
     /// Of what `any` answers.
-    pub(super) fn new(any: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(any: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self {
             shared: Arc::new(Shared {
                 any: Box::new(any),
@@ -37,7 +37,7 @@ impl Availability {
     }
 
     /// Starts to watch. It must be called from within a Tokio runtime.
-    pub(super) fn watch(&self) -> watch::Receiver<bool> {
+    pub(crate) fn watch(&self) -> watch::Receiver<bool> {
         let shared = &self.shared;
         let mut looking = shared.looking.lock();
         let receiver = shared.sender.subscribe();
@@ -76,7 +76,7 @@ impl Shared {
 }
 
 /// Whether any of `nodes` is available now.
-pub(super) fn any_available(nodes: &[Node]) -> bool {
+pub(crate) fn any_available(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| node.invoker.is_available())
 }
 

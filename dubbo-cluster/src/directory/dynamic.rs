@@ -57,6 +57,7 @@ pub(super) struct Shared {
     /// What messages call the registry.
     pub(super) registry: String,
     pub(super) state: ArcSwap<State>,
+    lists: watch::Sender<Option<u64>>,
 }
 
 pub(super) struct State {
@@ -77,6 +78,15 @@ impl State {
 }
 
 impl Shared {
+    pub(super) fn publish(&self, state: State) {
+        let answered = state.view.listed.is_some();
+        self.state.store(Arc::new(state));
+        if answered {
+            self.lists
+                .send_modify(|count| *count = Some(count.map_or(1, |count| count + 1)));
+        }
+    }
+
     /// Why the list is empty.
     fn why_empty(&self, state: &State) -> String {
         state.view.explain(&self.registry, Instant::now())
@@ -112,6 +122,7 @@ impl DynamicDirectory {
                 Arc::default(),
                 View::unanswered(Instant::now()),
             )),
+            lists: watch::Sender::new(None),
         });
         let (stop, stopped) = watch::channel(false);
         let mut follower = Follower::new(
@@ -134,6 +145,11 @@ impl DynamicDirectory {
             stop,
             task: Mutex::new(task),
         }
+    }
+
+    /// How many lists it has taken in: it changes with each. `None` until the registry has answered.
+    pub fn lists(&self) -> watch::Receiver<Option<u64>> {
+        self.shared.lists.subscribe()
     }
 }
 

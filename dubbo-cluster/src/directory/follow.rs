@@ -242,7 +242,7 @@ where
     fn publish(&self, nodes: Arc<[Node]>, change: impl FnOnce(&mut View)) {
         let mut view = self.shared.state.load().view.clone();
         change(&mut view);
-        self.shared.state.store(Arc::new(State::new(nodes, view)));
+        self.shared.publish(State::new(nodes, view));
     }
 }
 

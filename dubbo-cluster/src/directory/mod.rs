@@ -1,6 +1,6 @@
 //! Who can be called: the providers of one reference, from its direct URLs or from a registry.
 
-mod availability;
+pub(crate) mod availability;
 mod dynamic;
 mod explain;
 mod follow;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use super::JavaSignature;
+use super::{JavaSignature, TypeDescription};
 
 /// Which sides of a call are streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,6 +86,7 @@ pub struct ServiceDescriptor {
     file_descriptor_set: Option<&'static [u8]>,
     group: Option<Cow<'static, str>>,
     version: Option<Cow<'static, str>>,
+    types: Option<Arc<[TypeDescription]>>,
 }
 
 impl ServiceDescriptor {
@@ -100,6 +101,7 @@ impl ServiceDescriptor {
             file_descriptor_set: None,
             group: None,
             version: None,
+            types: None,
         }
     }
 
@@ -123,6 +125,12 @@ impl ServiceDescriptor {
     /// Adds the encoded `google.protobuf.FileDescriptorSet` that reflection serves.
     pub fn with_file_descriptor_set(mut self, encoded: &'static [u8]) -> Self {
         self.file_descriptor_set = Some(encoded);
+        self
+    }
+
+    /// Adds what the Java types in the declarations of the methods are made of.
+    pub fn with_types(mut self, types: Vec<TypeDescription>) -> Self {
+        self.types = Some(types.into());
         self
     }
 
@@ -169,6 +177,11 @@ impl ServiceDescriptor {
     /// The methods in the order of the definition.
     pub fn methods(&self) -> &[MethodDescriptor] {
         &self.methods
+    }
+
+    /// What the Java types in the declarations of the methods are made of; nothing for an interface of a proto file.
+    pub fn types(&self) -> &[TypeDescription] {
+        self.types.as_deref().unwrap_or_default()
     }
 
     /// The encoded `google.protobuf.FileDescriptorSet`, when the interface came from a proto file.

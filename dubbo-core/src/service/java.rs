@@ -7,6 +7,7 @@ use std::{borrow::Cow, fmt};
 pub struct JavaSignature {
     parameters: Vec<Cow<'static, str>>,
     descriptor: String,
+    declaration: Option<Declaration>,
 }
 
 impl JavaSignature {
@@ -20,7 +21,14 @@ impl JavaSignature {
         Self {
             parameters,
             descriptor,
+            declaration: None,
         }
+    }
+
+    /// Adds how Java's source declares the method.
+    pub fn declared(mut self, declaration: Declaration) -> Self {
+        self.declaration = Some(declaration);
+        self
     }
 
     /// The types, as `Class.getName()` gives them.
@@ -32,6 +40,22 @@ impl JavaSignature {
     pub fn descriptor(&self) -> &str {
         &self.descriptor
     }
+
+    /// How Java's source declares the method, where that is known. No call depends on it.
+    pub fn declaration(&self) -> Option<&Declaration> {
+        self.declaration.as_ref()
+    }
+}
+
+/// The types of a method as Java's source has them, with the type arguments of collections:
+/// `java.util.List<java.lang.String>`, `byte[]`. What they are made of is in
+/// [`ServiceDescriptor::types`](super::ServiceDescriptor::types).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// Those of the parameters, without the observer of an answer that is a stream.
+    pub parameters: Vec<Cow<'static, str>>,
+    /// That of the result; for a stream, of the items.
+    pub result: Cow<'static, str>,
 }
 
 impl fmt::Display for JavaSignature {

@@ -5,9 +5,11 @@ mod find;
 mod java;
 mod key;
 mod pattern;
+mod types;
 
 pub use descriptor::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor};
 pub use find::{NoMethod, Types};
-pub use java::JavaSignature;
+pub use java::{Declaration, JavaSignature};
 pub use key::{ServiceKey, ServiceKeyError};
 pub use pattern::lists;
+pub use types::TypeDescription;

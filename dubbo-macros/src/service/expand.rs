@@ -104,7 +104,7 @@ impl Paths {
 
     fn spec(&self, method: &Method) -> TokenStream {
         let Self { core, java } = self;
-        let name_of = |ty: &Type| quote_spanned!(at(ty)=> <#ty as #java::JavaType>::java_name());
+        let name_of = |ty: &Type| quote_spanned!(at(ty)=> #java::Declared::of::<#ty>());
         let parameters = match (&method.types, &method.requests) {
             (Some(types), _) => Some(code!(.parameters_as([#(#types),*]))),
             (None, Requests::Values(values)) if !values.is_empty() => {

@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     load::Wanted,
+    metrics::AppGauges,
     moves::Moves,
     roster::{Known, Roster, Taken, is_another},
     shared::Shared,
@@ -73,6 +74,7 @@ struct Follower {
     expiry: Option<Instant>,
     /// Told when something about a revision changed.
     wake: Arc<Notify>,
+    gauges: AppGauges,
 }
 
 /// What is to be looked at before it is shown.
@@ -85,6 +87,7 @@ enum Look {
 impl Follower {
     fn new(name: Arc<str>, shared: Arc<Shared>, publish: watch::Sender<Arc<AppState>>) -> Self {
         Self {
+            gauges: AppGauges::new(&shared.registry, &name),
             name,
             shared,
             publish,
@@ -108,7 +111,7 @@ impl Follower {
             let expiry = self.expiry;
             let look = tokio::select! {
                 list = source.next() => match list {
-                    Ok(list) => self.take(list),
+                    Ok(list) => self.receive(list),
                     Err(error) if !source.is_open() && self.is_refused(&error) => self.leave_out(error),
                     Err(error) => self.lose(error),
                 },
@@ -158,6 +161,15 @@ impl Follower {
         is_news.then_some(Look::All)
     }
 
+    /// Takes in what filters leave of a list; what of it has to be looked at, if anything.
+    fn receive(&mut self, list: Instances) -> Option<Look> {
+        let (list, left_out) = self.shared.filters.apply(&self.name, list);
+        let is_news = left_out != self.state.left_out;
+        self.state.left_out = left_out;
+        let look = self.take(list);
+        if is_news { Some(Look::All) } else { look }
+    }
+
     /// Takes in a list; what of it has to be looked at, if anything.
     fn take(&mut self, list: Instances) -> Option<Look> {
         if list.is_empty() && !self.roster.known().is_empty() && self.shared.empty_protection {
@@ -204,7 +216,11 @@ impl Follower {
         if let Some(followed) = self.revisions.get(revision).filter(|it| it.asks()) {
             let candidates = self.roster.known().iter();
             let candidates = candidates.filter(|known| known.revision.as_ref() == Some(revision));
-            followed.offer(candidates.map(|known| Arc::clone(&known.view.instance)).collect());
+            followed.offer(
+                candidates
+                    .map(|known| Arc::clone(&known.view.instance))
+                    .collect(),
+            );
         }
     }
 
@@ -292,6 +308,7 @@ impl Follower {
                 instances,
             })
             .collect();
+        self.gauges.show(&self.state);
     }
 }
 
@@ -301,15 +318,14 @@ fn refresh_if_weak(
     known: &Known,
     instance: &ServiceInstance,
 ) {
-        let old = &known.view.instance;
-        let stays = known.revision.as_deref() == said(instance, keys::REVISION);
-        if let Some(revision) = &known.revision
-            && is_another(old, instance)
-            && stays
-            && Revision::of(revision) == Revision::Weak
-            && let Some(followed) = revisions.get(revision)
-        {
-            followed.refresh();
-        }
+    let old = &known.view.instance;
+    let stays = known.revision.as_deref() == said(instance, keys::REVISION);
+    if let Some(revision) = &known.revision
+        && is_another(old, instance)
+        && stays
+        && Revision::of(revision) == Revision::Weak
+        && let Some(followed) = revisions.get(revision)
+    {
+        followed.refresh();
     }
-
+}

@@ -70,10 +70,16 @@ impl Attached {
     /// Whether an instance that providers were made of is not there any more.
     pub(super) fn has_lost(&self) -> bool {
         let state = Arc::clone(&self.states.borrow());
-        if Arc::ptr_eq(&state, &self.state) || state.instances.differing(&self.state.instances).is_some_and(|positions| {
-            let is_same = |at: &usize| state.instances[*at].id == self.state.instances[*at].id;
-            positions.iter().all(is_same)
-        }) {
+        if Arc::ptr_eq(&state, &self.state)
+            || state
+                .instances
+                .differing(&self.state.instances)
+                .is_some_and(|positions| {
+                    let is_same =
+                        |at: &usize| state.instances[*at].id == self.state.instances[*at].id;
+                    positions.iter().all(is_same)
+                })
+        {
             return false;
         }
         // Both are in the order of ids.

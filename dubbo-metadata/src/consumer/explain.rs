@@ -112,13 +112,20 @@ impl Seen<'_> {
             if app.disabled > 0 {
                 text = format!("{text} and {} that want no calls", app.disabled);
             }
+            for (filter, count) in &app.left_out {
+                text = format!("{text}; the filter `{filter}` took out {count}");
+            }
             if let Some(error) = &app.failing {
                 text = format!("{text}; the registry fails: {error}");
             }
             text
         });
         let evidence = some_of(evidence);
-        Step::leaving("instances", or_nothing(evidence), self.apps.iter().map(|(_, app)| app.instances.len()).sum())
+        Step::leaving(
+            "instances",
+            or_nothing(evidence),
+            self.apps.iter().map(|(_, app)| app.instances.len()).sum(),
+        )
     }
 
     fn metadata(&self) -> Step {

@@ -21,15 +21,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{
-    attached::Attached,
-    explain::Seen,
-    request::Request,
-    shared::Shared,
-};
-use crate::{
-    mapping::resolver::{Resolution, Resolver},
-};
+use super::{attached::Attached, explain::Seen, request::Request, shared::Shared};
+use crate::mapping::resolver::{Resolution, Resolver};
 
 /// The task behind a subscription (`docs/spec/metadata.md` §5.4, §6.2).
 ///
@@ -71,7 +64,7 @@ impl Join {
             let resolver = shared.resolver(request.service.interface());
             (resolver.resolutions(), Some(resolver))
         };
-        Self {
+        let mut join = Self {
             shared: Arc::clone(shared),
             request,
             resolutions,
@@ -84,7 +77,10 @@ impl Join {
             list: List::default(),
             is_reshaped: false,
             last: None,
-        }
+        };
+        // Those that are known from before come first, whatever is heard until it runs.
+        join.attach();
+        join
     }
 
     /// Publishes a first state when all is known that can be known soon, and then whatever changes.
@@ -101,8 +97,9 @@ impl Join {
             }
         }
         for app in self.apps.values_mut() {
-            app.admitted = true;
+            app.admitted = app.heard.is_none();
         }
+        self.admit();
         loop {
             self.publish();
             let deadline = self.deadline();
@@ -158,15 +155,23 @@ impl Join {
                 app.unmapped_since = None;
             } else {
                 // Changes that came before it are none for this subscription.
-                let heard = resolution.changed.filter(|changed| *changed > self.started);
+                let heard = resolution
+                    .changed
+                    .filter(|changed| *changed >= self.started);
                 let app = Attached::new(self.shared.app(name), heard);
                 self.apps.insert(name.as_str().into(), app);
             }
         }
     }
 
+    /// Whether all is known that a first state should have. Those that a change has added in the meantime are not waited
+    /// for, as long as there are others.
     fn is_settled(&self) -> bool {
-        self.resolutions.borrow().is_answer && self.apps.values().all(Attached::is_settled)
+        let all = self.apps.values();
+        let is_late = |app: &Attached| app.heard.is_some();
+        let all_late = all.clone().all(is_late);
+        let mut first = all.filter(|app| all_late || !is_late(app));
+        self.resolutions.borrow().is_answer && first.all(Attached::is_settled)
     }
 
     /// Lets those in that have been waited for: a new application appears with all that it has.
@@ -221,11 +226,7 @@ impl Join {
                 .iter()
                 .map(|(name, app)| (&**name, Arc::clone(&app.state)))
                 .collect(),
-            instead: self
-                .apps
-                .values()
-                .flat_map(Attached::instead)
-                .collect(),
+            instead: self.apps.values().flat_map(Attached::instead).collect(),
             portless: self.apps.values().map(Attached::portless).sum(),
             providers: list.len(),
         };
@@ -265,7 +266,14 @@ impl Join {
         match others {
             Some(others) if others.is_empty() => {}
             Some(others) => self.list = self.list.with(others),
-            None => self.list = self.apps.values().flat_map(Attached::urls).cloned().collect(),
+            None => {
+                self.list = self
+                    .apps
+                    .values()
+                    .flat_map(Attached::urls)
+                    .cloned()
+                    .collect()
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::{
-    Fetch, FetchError,
+    Fetch, FetchError, metrics,
     options::{ConsumerOptions, FetchSlots},
     view::said,
 };
@@ -166,10 +166,13 @@ impl Loader {
             let answer = self.fetch.fetch(instance, &wanted.revision).await;
             wanted.verified(answer.map_err(AttemptError::Fetch)?)
         };
-        self.limited(turn, asking).await.map_err(|error| Attempt {
-            whom: instance.id(),
-            error,
-        })
+        let asked = Asked::new(self, wanted, "instance");
+        self.limited(turn, asked, asking)
+            .await
+            .map_err(|error| Attempt {
+                whom: instance.id(),
+                error,
+            })
     }
 
     async fn read_report(
@@ -181,7 +184,9 @@ impl Loader {
             whom: "metadata report".to_owned(),
             error: AttemptError::NoReport(error),
         })?;
-        self.limited(self.turn().await, read(report, wanted))
+        let turn = self.turn().await;
+        let asked = Asked::new(self, wanted, "report");
+        self.limited(turn, asked, read(report, wanted))
             .await
             .map_err(|error| Attempt {
                 whom: format!("metadata report {id}"),
@@ -204,17 +209,15 @@ impl Loader {
     async fn limited(
         &self,
         _turn: Turn<'_>,
+        mut asked: Asked<'_>,
         asking: impl Future<Output = Result<MetadataInfo, AttemptError>>,
     ) -> Result<MetadataInfo, AttemptError> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
         // A panic must not end the task: the revision would stay unknown for ever.
         let answer = timeout(self.timeout, AssertUnwindSafe(asking).catch_unwind())
             .await
             .unwrap_or(Ok(Err(AttemptError::NoAnswer(self.timeout))))
             .unwrap_or(Err(AttemptError::Panicked));
-        if answer.is_err() {
-            self.failed.fetch_add(1, Ordering::Relaxed);
-        }
+        asked.result = if answer.is_ok() { "ok" } else { "failed" };
         answer
     }
 }
@@ -232,6 +235,35 @@ impl fmt::Debug for Loader {
 struct Turn<'l> {
     _own: Option<SemaphorePermit<'l>>,
     _shared: Option<SemaphorePermit<'l>>,
+}
+
+/// One request, which counts when it ends.
+struct Asked<'l> {
+    loader: &'l Loader,
+    application: &'l Arc<str>,
+    path: &'static str,
+    result: &'static str,
+}
+
+impl<'l> Asked<'l> {
+    fn new(loader: &'l Loader, wanted: &'l Wanted, path: &'static str) -> Self {
+        Self {
+            loader,
+            application: &wanted.application,
+            path,
+            result: "abandoned",
+        }
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.loader.asked.fetch_add(1, Ordering::Relaxed);
+        if self.result == "failed" {
+            self.loader.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        metrics::fetched(self.application, self.path, self.result);
+    }
 }
 
 async fn read(

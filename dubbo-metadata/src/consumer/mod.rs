@@ -9,8 +9,10 @@ mod app;
 mod attached;
 mod explain;
 mod fetch;
+mod filters;
 mod join;
 mod load;
+pub(crate) mod metrics;
 mod moves;
 mod offer;
 mod options;
@@ -75,7 +77,8 @@ impl Consumer {
         consumer: &Url,
     ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
         let shared = &self.shared;
-        let request = Request::of(consumer, &shared.address)?;
+        let request =
+            Request::of(consumer, &shared.address)?.extended_by(Arc::clone(&shared.extend_params));
         let closed = || {
             RegistryError::new(
                 format!("subscribe to {request}"),
@@ -87,6 +90,7 @@ impl Consumer {
         if shared.tasks.is_closed() {
             return Err(closed());
         }
+        shared.cache.load().await;
         let (publish, mut updates) = watch::channel(Update::new(0, Err(Arc::new(closed()))));
         let join = Join::new(request.clone(), shared, publish);
         let running = shared.tasks.spawn(join.run());
@@ -104,7 +108,7 @@ impl Consumer {
             revisions: states.iter().map(|state| state.revisions.len()).sum(),
             stale_instances: states.iter().map(|state| state.serving.stale).sum(),
             tasks: self.shared.tasks.len(),
-            kept_bytes: self.shared.store.kept_bytes(),
+            kept_bytes: self.shared.cache.unpinned_bytes(),
             fetches,
             failed_fetches,
             portless: self.shared.portless.load(Ordering::Relaxed),
@@ -138,9 +142,10 @@ pub struct ConsumerStats {
     pub stale_instances: usize,
     /// The tasks that run.
     pub tasks: usize,
-    /// About how many bytes of metadata are kept for instances that may come back.
+    /// About how many bytes of metadata its cache has for instances that may come back.
     pub kept_bytes: usize,
-    /// How often an instance or a report was asked for metadata.
+    /// How often an instance or a report was asked for metadata, as far as that has come to an end
+    /// (`dubbo_metadata_fetch_total`).
     pub fetches: u64,
     /// How many of these gave none.
     pub failed_fetches: u64,

@@ -25,7 +25,11 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    pub(super) fn new(service: &Arc<ServiceInfo>, info: &MetadataInfo) -> Arc<Self> {
+    pub(super) fn new(
+        service: &Arc<ServiceInfo>,
+        info: &MetadataInfo,
+        extend_params: &BTreeMap<String, String>,
+    ) -> Arc<Self> {
         let methods: HashSet<_> = service.methods().collect();
         let mut params: BTreeMap<_, _> = service
             .params
@@ -51,6 +55,9 @@ impl Offer {
             }
         }
         params.remove(keys::ENVIRONMENT);
+        for (key, value) in extend_params {
+            params.entry(key.clone()).or_insert_with(|| value.clone());
+        }
         let path = if service.path.is_empty() {
             &service.name
         } else {
@@ -68,7 +75,7 @@ impl Offer {
     pub(super) fn url(&self, view: &InstanceView) -> Option<Url> {
         let instance = &view.instance;
         let metadata = &instance.metadata;
-        // The service's parameters win, but for these.
+        // The service's parameters and the consumer's win, but for these.
         let is_own = |key: &str| [keys::ENVIRONMENT, keys::TAG, WEIGHT].contains(&key);
         let own = metadata.texts().filter(|(key, value)| {
             if is_own(key) {
@@ -150,6 +157,16 @@ mod tests {
         metadata: &[(&str, &str)],
         change: impl FnOnce(&mut ServiceInstance),
     ) -> Option<Url> {
+        extended(service, params, metadata, &[], change)
+    }
+
+    fn extended(
+        service: ServiceInfo,
+        params: &[(&str, &str)],
+        metadata: &[(&str, &str)],
+        extend_params: &[(&str, &str)],
+        change: impl FnOnce(&mut ServiceInstance),
+    ) -> Option<Url> {
         let owned = |pairs: &[(&str, &str)]| {
             let pairs = pairs
                 .iter()
@@ -165,7 +182,8 @@ mod tests {
         });
         let mut info = MetadataInfo::new("demo-provider", [Arc::clone(&service)], Algorithm::R1);
         info.tag = Some("blue".to_owned());
-        Offer::new(&service, &info).url(&InstanceView {
+        let extend_params = Arc::new(owned(extend_params));
+        Offer::new(&service, &info, &extend_params).url(&InstanceView {
             id: instance.id().into(),
             endpoints: Arc::new(endpoints(&instance)),
             instance: Arc::new(instance),
@@ -209,6 +227,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_the_consumer_adds_wins_over_the_instance_and_not_over_the_service() {
+        for (params, metadata, rack, timeout) in [
+            (&[][..], &[][..], "ours", "77"),
+            (&[], &[("rack", "theirs"), ("timeout", "5")], "ours", "77"),
+            (&[("rack", "r7"), ("timeout", "5")], &[], "r7", "5"),
+        ] {
+            let extend_params = [("rack", "ours"), ("timeout", "77")];
+            let url = extended(tri(), params, metadata, &extend_params, |_| {}).expect("a port");
+            let said = [url.param("rack"), url.param("timeout")];
+            assert_eq!(said, [Some(rack), Some(timeout)], "{params:?} {metadata:?}");
+        }
+    }
+
+    /// Case 95.
     #[test]
     fn environment_tag_and_weight_are_the_instances() {
         let params = [

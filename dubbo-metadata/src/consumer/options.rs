@@ -1,11 +1,15 @@
 //! What a consumer is made of.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use dubbo_core::{discovery::ServiceDiscovery, metadata::MetadataReport};
+use dubbo_core::{
+    discovery::{InstanceListFilter, ServiceDiscovery},
+    metadata::MetadataReport,
+};
 use tokio::sync::Semaphore;
 
 use super::Fetch;
+use crate::cache::Cache;
 
 /// What [`Consumer::new`](super::Consumer::new) takes.
 ///
@@ -20,6 +24,12 @@ pub struct ConsumerOptions {
     pub fetch: Arc<dyn Fetch>,
     /// The metadata reports by their ids: mappings, and metadata of instances that keep it there. None by default.
     pub reports: Vec<(String, Arc<dyn MetadataReport>)>,
+    /// What looks at each list of instances before anybody else does, by name (`instance-filter` of the registry). None by
+    /// default.
+    pub filters: Vec<(String, Arc<dyn InstanceListFilter>)>,
+    /// What this process adds to what instances say of themselves, for its own routers and balancers (`extend-params` of the
+    /// registry). It wins over what an instance says, and what a service says wins over it. None by default.
+    pub extend_params: BTreeMap<String, String>,
     /// The applications to look at when no mapping names any (`subscribed-services` of the registry). None by default.
     pub subscribed_services: Vec<String>,
     /// Whether an application that had instances is believed to have some for ever (`enable-empty-protection`). Off by
@@ -34,9 +44,8 @@ pub struct ConsumerOptions {
     /// How long an instance whose new metadata is not known yet stays with what it served before
     /// (`metadata.stale-grace`). 30 s.
     pub stale_grace: Duration,
-    /// About how many bytes of metadata are kept for instances that may come back. What instances refer to is kept in any
-    /// case. 64 MiB.
-    pub cache_bytes: usize,
+    /// What stays known of metadata and mappings when nobody needs it any more. By default one in memory, of 64 MiB.
+    pub cache: Arc<Cache>,
     /// What chances are made of: whom to ask, how long to wait. Random by default.
     pub seed: u64,
 }
@@ -53,13 +62,15 @@ impl ConsumerOptions {
             discovery,
             fetch,
             reports: Vec::new(),
+            filters: Vec::new(),
+            extend_params: BTreeMap::new(),
             subscribed_services: Vec::new(),
             empty_protection: false,
             fetch_timeout: Duration::from_secs(5),
             fetch_concurrency: 8,
             fetch_slots: FetchSlots::default(),
             stale_grace: Duration::from_secs(30),
-            cache_bytes: 64 << 20,
+            cache: Cache::in_memory(64 << 20),
             seed: fastrand::u64(..),
         }
     }

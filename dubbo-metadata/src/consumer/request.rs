@@ -1,6 +1,10 @@
 //! What one subscription asks for, and what of an application's metadata answers it.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use dubbo_core::{
     registry::RegistryError,
@@ -19,6 +23,8 @@ pub(super) struct Request {
     protocols: Vec<String>,
     /// The applications that it names itself.
     pub(super) provided_by: Option<String>,
+    /// What is added to what instances say.
+    extend_params: Arc<BTreeMap<String, String>>,
 }
 
 impl Request {
@@ -57,7 +63,16 @@ impl Request {
                 .filter(|protocol| !protocol.is_empty())
                 .collect(),
             provided_by: non_empty(consumer, "provided-by").map(str::to_owned),
+            extend_params: Arc::default(),
         })
+    }
+
+    /// The same, whose offers say `params` beside what their instances do.
+    pub(super) fn extended_by(self, params: Arc<BTreeMap<String, String>>) -> Self {
+        Self {
+            extend_params: params,
+            ..self
+        }
     }
 
     /// What of `info` it asks for.
@@ -70,7 +85,7 @@ impl Request {
         Matched {
             offers: wanted
                 .into_iter()
-                .map(|service| Offer::new(service, info))
+                .map(|service| Offer::new(service, info, &self.extend_params))
                 .collect(),
             instead: others.iter().map(|service| service.match_key()).collect(),
         }

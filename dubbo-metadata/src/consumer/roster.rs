@@ -95,7 +95,9 @@ impl Roster {
     /// The positions of those that may have changed, if `list` has the same members in the same order.
     fn others(&self, list: &Instances) -> Option<Vec<usize>> {
         let positions = list.differing(&self.list)?;
-        let others = positions.into_iter().filter(|at| !Arc::ptr_eq(&list[*at], &self.list[*at]));
+        let others = positions
+            .into_iter()
+            .filter(|at| !Arc::ptr_eq(&list[*at], &self.list[*at]));
         let others: Vec<_> = others.collect();
         let is_same = |at: &usize| {
             let (old, new) = (&self.list[*at], &list[*at]);
@@ -104,11 +106,7 @@ impl Roster {
         others.iter().all(is_same).then_some(others)
     }
 
-    fn replace(
-        &mut self,
-        list: Instances,
-        mut replaces: impl FnMut(&Known, &ServiceInstance),
-    ) {
+    fn replace(&mut self, list: Instances, mut replaces: impl FnMut(&Known, &ServiceInstance)) {
         let before = mem::take(&mut self.known).into_iter();
         let mut before: BTreeMap<Arc<str>, Known> = before
             .map(|known| (Arc::clone(&known.view.id), known))

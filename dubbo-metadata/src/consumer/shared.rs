@@ -11,14 +11,11 @@ use dubbo_core::{discovery::ServiceDiscovery, metadata::Mapping};
 use parking_lot::Mutex;
 
 use super::{
-    ConsumerOptions,
-    app::AppWatch,
-    load::Loader,
-    store::RevisionStore,
-    tasks::Tasks,
-    view::AppState,
+    ConsumerOptions, app::AppWatch, filters::Filters, load::Loader, metrics, store::RevisionStore,
+    tasks::Tasks, view::AppState,
 };
 use crate::{
+    cache::Cache,
     mapping::{MappingView, resolver::Resolver},
     reports::Reports,
 };
@@ -28,7 +25,9 @@ pub(crate) struct Shared {
     /// What messages call the registry.
     pub(crate) address: String,
     pub(super) discovery: Arc<dyn ServiceDiscovery>,
+    pub(super) filters: Filters,
     pub(crate) reports: Arc<Reports>,
+    pub(super) extend_params: Arc<BTreeMap<String, String>>,
     pub(crate) subscribed_services: Arc<[String]>,
     pub(super) empty_protection: bool,
     pub(super) stale_grace: Duration,
@@ -39,8 +38,11 @@ pub(crate) struct Shared {
     random: Mutex<fastrand::Rng>,
     apps: Mutex<HashMap<Arc<str>, Weak<AppWatch>>>,
     resolvers: Mutex<HashMap<Arc<str>, Weak<Resolver>>>,
-    /// The last known mappings by interface, for those who come back.
-    remembered: Mutex<BTreeMap<Arc<str>, Arc<Mapping>>>,
+    /// How many interfaces are mapped to nobody.
+    pending: Mutex<usize>,
+    /// The id of the registry.
+    pub(super) registry: Arc<str>,
+    pub(super) cache: Arc<Cache>,
 }
 
 impl Shared {
@@ -52,18 +54,22 @@ impl Shared {
             options.registry.clone(),
             options.reports.clone(),
         ));
+        let registry: Arc<str> = options.registry.as_str().into();
         let tasks = Arc::new(Tasks::new());
         let loader = Loader::new(&options, Arc::clone(&reports));
         let store = RevisionStore::new(
             loader,
             Arc::clone(&tasks),
-            options.cache_bytes,
+            Arc::clone(&options.cache),
+            Arc::clone(&registry),
             random.fork(),
         );
         Arc::new(Self {
             address,
             discovery: options.discovery,
+            filters: Filters::new(options.filters),
             reports,
+            extend_params: Arc::new(options.extend_params),
             subscribed_services: options.subscribed_services.into(),
             empty_protection: options.empty_protection,
             stale_grace: options.stale_grace,
@@ -73,7 +79,9 @@ impl Shared {
             random: Mutex::new(random),
             apps: Mutex::default(),
             resolvers: Mutex::default(),
-            remembered: Mutex::default(),
+            pending: Mutex::default(),
+            registry,
+            cache: options.cache,
         })
     }
 
@@ -131,17 +139,25 @@ impl Shared {
     }
 
     /// The mapping of `interface` as it was known last.
-    pub(crate) fn remembered(&self, interface: &str) -> Option<Arc<Mapping>> {
-        self.remembered.lock().get(interface).cloned()
+    pub(crate) fn remembered(&self, interface: &Arc<str>) -> Option<Arc<Mapping>> {
+        self.cache.mapping(&self.registry, interface)
     }
 
     /// Remembers the mapping of `interface` for those who come later.
     pub(crate) fn remember(&self, interface: &Arc<str>, mapping: &Arc<Mapping>) {
-        let mut remembered = self.remembered.lock();
-        if remembered.len() >= REMEMBERED && !remembered.contains_key(interface) {
-            remembered.pop_first();
-        }
-        remembered.insert(Arc::clone(interface), Arc::clone(mapping));
+        self.cache.remember(&self.registry, interface, mapping);
+    }
+
+    /// Counts an interface that is mapped to nobody from now on, or that is not any more.
+    pub(crate) fn count_pending(&self, is_pending: bool) {
+        // The lock is held while it is told: the last number is the last one told.
+        let mut pending = self.pending.lock();
+        *pending = if is_pending {
+            *pending + 1
+        } else {
+            pending.saturating_sub(1)
+        };
+        metrics::pending_mappings(&self.registry, *pending);
     }
 
     /// The applications that are followed now.
@@ -175,6 +191,3 @@ fn forget<T>(map: &Mutex<HashMap<Arc<str>, Weak<T>>>, name: &str) {
         map.remove(name);
     }
 }
-
-/// As many as Dubbo Java keeps.
-const REMEMBERED: usize = 10_000;

@@ -15,34 +15,41 @@ use super::{
     load::{Failures, LoadError, Loader, Wanted},
     tasks::{Running, Tasks},
 };
-use crate::{jitter::EqualJitter, model::MetadataInfo};
+use crate::{
+    cache::{Cache, Key, Pin},
+    jitter::EqualJitter,
+    model::MetadataInfo,
+};
 
 /// The revisions of all applications of one registry (`docs/spec/metadata.md` §6.2).
 ///
 /// What somebody [follows](Self::follow) is got by one task for all that follow it, again and again until it is there. A
-/// strong revision is then known for good; a weak one is asked for again from time to time. What nobody follows any more
-/// stays as long as there is room.
+/// strong revision is then known for good, and is in the cache; a weak one is asked for again from time to time.
 pub(crate) struct RevisionStore {
     loader: Loader,
     tasks: Arc<Tasks>,
-    room: usize,
+    cache: Arc<Cache>,
+    /// The id of the registry.
+    registry: Arc<str>,
     random: Mutex<fastrand::Rng>,
-    known: Mutex<Known>,
+    followed: Mutex<HashMap<Wanted, Weak<Followed>>>,
 }
 
 impl RevisionStore {
     pub(super) fn new(
         loader: Loader,
         tasks: Arc<Tasks>,
-        room: usize,
+        cache: Arc<Cache>,
+        registry: Arc<str>,
         random: fastrand::Rng,
     ) -> Arc<Self> {
         Arc::new(Self {
             loader,
             tasks,
-            room,
+            cache,
+            registry,
             random: Mutex::new(random),
-            known: Mutex::default(),
+            followed: Mutex::default(),
         })
     }
 
@@ -53,24 +60,26 @@ impl RevisionStore {
         candidates: Vec<Arc<ServiceInstance>>,
         wake: &Arc<Notify>,
     ) -> Arc<Followed> {
-        let mut known = self.known.lock();
-        if let Some(followed) = known.followed.get(&wanted).and_then(Weak::upgrade) {
-            drop(known);
+        let mut all = self.followed.lock();
+        if let Some(followed) = all.get(&wanted).and_then(Weak::upgrade) {
+            drop(all);
             followed.state.wakes.lock().push(Arc::clone(wake));
             followed.offer(candidates);
             return followed;
         }
-        let kept = known.take_out(&wanted);
+        let (metadata, pin) = match self.cache.pin(&self.key(&wanted)) {
+            Some((info, pin)) => (Metadata::Ready(info), Some(pin)),
+            None => (Metadata::Loading, None),
+        };
+        let is_known = pin.is_some();
         let state = Arc::new(State {
-            metadata: Mutex::new(match &kept {
-                Some(kept) => Metadata::Ready(Arc::clone(&kept.info)),
-                None => Metadata::Loading,
-            }),
+            metadata: Mutex::new(metadata),
+            pin: Mutex::new(pin),
             candidates: Mutex::new(candidates),
             again: Notify::new(),
             wakes: Mutex::new(vec![Arc::clone(wake)]),
         });
-        let running = kept.is_none().then(|| {
+        let running = (!is_known).then(|| {
             let random = self.random.lock().fork();
             let keep = Arc::clone(self).keep(wanted.clone(), Arc::clone(&state), random);
             self.tasks.spawn(keep)
@@ -81,13 +90,17 @@ impl RevisionStore {
             store: Arc::clone(self),
             _running: running,
         });
-        known.followed.insert(wanted, Arc::downgrade(&followed));
+        all.insert(wanted, Arc::downgrade(&followed));
         followed
     }
 
-    /// About how many bytes of metadata are kept that nobody follows.
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.known.lock().bytes
+    /// Where it is in the cache.
+    fn key(&self, wanted: &Wanted) -> Key {
+        Key {
+            registry: Arc::clone(&self.registry),
+            application: Arc::clone(&wanted.application),
+            revision: Arc::clone(&wanted.revision),
+        }
     }
 
     /// How often instances and reports were asked, and how often in vain.
@@ -108,10 +121,15 @@ impl RevisionStore {
             let wait = match loaded {
                 Ok(info) => {
                     waits.reset();
-                    state.set(Metadata::Ready(Arc::new(info)));
-                    if !wanted.is_weak() {
+                    let info = Arc::new(info);
+                    let is_for_good = !wanted.is_weak();
+                    if is_for_good {
+                        *state.pin.lock() = Some(self.cache.add(&self.key(&wanted), &info));
                         // Nobody is asked any more.
-                        state.candidates.lock().clear();
+                        *state.candidates.lock() = Vec::new();
+                    }
+                    state.set(Metadata::Ready(info));
+                    if is_for_good {
                         return;
                     }
                     WEAK_FOR
@@ -135,12 +153,10 @@ impl RevisionStore {
 
 impl fmt::Debug for RevisionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.known.lock();
         f.debug_struct("RevisionStore")
             .field("loader", &self.loader)
-            .field("followed", &known.followed.len())
-            .field("kept", &known.kept.len())
-            .field("bytes", &known.bytes)
+            .field("cache", &self.cache)
+            .field("followed", &self.followed.lock().len())
             .finish_non_exhaustive()
     }
 }
@@ -191,20 +207,14 @@ impl Followed {
 }
 
 impl Drop for Followed {
-    /// Keeps what is known for good.
     fn drop(&mut self) {
-        let mut known = self.store.known.lock();
-        if known
-            .followed
+        let mut all = self.store.followed.lock();
+        // Somebody may have begun to follow it anew in the meantime.
+        if all
             .get(&self.wanted)
             .is_some_and(|followed| followed.strong_count() == 0)
         {
-            known.followed.remove(&self.wanted);
-        }
-        if let Metadata::Ready(info) = self.metadata()
-            && !self.wanted.is_weak()
-        {
-            known.keep(&self.wanted, info, self.store.room);
+            all.remove(&self.wanted);
         }
     }
 }
@@ -212,6 +222,8 @@ impl Drop for Followed {
 #[derive(Debug)]
 struct State {
     metadata: Mutex<Metadata>,
+    /// Keeps it in the cache.
+    pin: Mutex<Option<Pin>>,
     candidates: Mutex<Vec<Arc<ServiceInstance>>>,
     again: Notify,
     wakes: Mutex<Vec<Arc<Notify>>>,
@@ -248,66 +260,6 @@ pub(crate) enum Metadata {
     Ready(Arc<MetadataInfo>),
 }
 
-/// What nobody follows and may be needed again.
-#[derive(Default)]
-struct Known {
-    followed: HashMap<Wanted, Weak<Followed>>,
-    kept: HashMap<Wanted, Kept>,
-    bytes: usize,
-    keeps: u64,
-}
-
-struct Kept {
-    info: Arc<MetadataInfo>,
-    bytes: usize,
-    /// The smallest goes first.
-    age: u64,
-}
-
-impl Known {
-    fn keep(&mut self, wanted: &Wanted, info: Arc<MetadataInfo>, room: usize) {
-        let bytes = weight(&info);
-        self.keeps += 1;
-        self.bytes += bytes;
-        let kept = Kept {
-            info,
-            bytes,
-            age: self.keeps,
-        };
-        if let Some(old) = self.kept.insert(wanted.clone(), kept) {
-            self.bytes -= old.bytes;
-        }
-        while self.bytes > room {
-            let oldest = self.kept.iter().min_by_key(|(_, kept)| kept.age);
-            let Some(oldest) = oldest.map(|(wanted, _)| wanted.clone()) else {
-                break;
-            };
-            self.take_out(&oldest);
-        }
-    }
-
-    fn take_out(&mut self, wanted: &Wanted) -> Option<Kept> {
-        let kept = self.kept.remove(wanted)?;
-        self.bytes -= kept.bytes;
-        Some(kept)
-    }
-}
-
-/// About how many bytes it takes.
-fn weight(info: &MetadataInfo) -> usize {
-    let services = info.services.iter().map(|(key, service)| {
-        let params = service
-            .params
-            .iter()
-            .map(|(key, value)| key.len() + value.len() + PER_ENTRY);
-        key.len() + service.name.len() + service.path.len() + PER_ENTRY + params.sum::<usize>()
-    });
-    PER_ENTRY + services.sum::<usize>()
-}
-
 const RETRY_BASE: Duration = Duration::from_secs(1);
 const RETRY_CAP: Duration = Duration::from_mins(1);
 const WEAK_FOR: Duration = Duration::from_mins(5);
-
-/// What a map needs beside the texts.
-const PER_ENTRY: usize = 64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dubbo_core::{discovery::ServiceInstance, list::List, registry::RegistryError};
 
-use super::{load::LoadError, store::Metadata};
+use super::{filters::LeftOut, load::LoadError, store::Metadata};
 use crate::{
     instance::{Endpoints, keys},
     model::MetadataInfo,
@@ -23,6 +23,8 @@ pub(super) struct AppState {
     pub(super) instances: List<Arc<InstanceView>>,
     /// How many do not want any.
     pub(super) disabled: usize,
+    /// How many filters took out before.
+    pub(super) left_out: LeftOut,
     /// How many of them serve what.
     pub(super) serving: Serving,
     /// The revisions of the instances.

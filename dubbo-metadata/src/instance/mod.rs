@@ -1,13 +1,17 @@
 //! What an instance says about itself in a registry (`docs/spec/metadata.md` §1.6).
 
 mod budget;
+mod customizers;
 mod draft;
 mod endpoints;
+mod labels;
 mod metadata_service;
 mod partition;
 
-pub use draft::Draft;
+pub use customizers::Customizers;
+pub use draft::{Draft, Drafted};
 pub use endpoints::Endpoints;
+pub use labels::Labels;
 pub use metadata_service::{MetaVersion, MetadataServiceParams};
 pub use partition::{Exported, Partition, PortMode, partition};
 
@@ -19,6 +23,10 @@ pub mod keys {
     pub const ENDPOINTS: &str = "dubbo.endpoints";
     /// The environment, such as `prod`.
     pub const ENVIRONMENT: &str = "environment";
+    /// How long the instance does without a heartbeat, in milliseconds.
+    pub const HEARTBEAT_TIMEOUT: &str = "heartbeat.timeout";
+    /// The other address of the instance.
+    pub const IPV6: &str = "ipv6";
     /// Which [version](super::MetaVersion) of the `MetadataService` is there.
     pub const META_V: &str = "meta-v";
     /// How to [reach the `MetadataService`](super::MetadataServiceParams).
@@ -35,6 +43,18 @@ pub mod keys {
     pub const TAG: &str = "dubbo.tag";
     /// When the instance started, in milliseconds since the epoch.
     pub const TIMESTAMP: &str = "timestamp";
+    /// The share of the calls, where 100 is the usual one.
+    pub const WEIGHT: &str = "weight";
+
+    /// Those by which an instance and its services are found. Nobody but the framework writes them.
+    pub const OWN: [&str; 6] = [
+        CLUSTER,
+        ENDPOINTS,
+        META_V,
+        METADATA_SERVICE_PARAMS,
+        REVISION,
+        STORAGE_TYPE,
+    ];
 }
 
 /// Where the metadata of an instance is to be read.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Endpoints;
-use crate::model::ServiceInfo;
+use crate::model::{InstanceParams, ServiceInfo};
 
 /// When the port of a service stands in its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,6 +29,8 @@ pub struct Exported {
     pub port: u16,
     /// What consumers are told of the service.
     pub service: Arc<ServiceInfo>,
+    /// What it says of its instance.
+    pub params: InstanceParams,
 }
 
 /// The services of one instance.
@@ -42,28 +44,40 @@ pub struct Partition {
     pub endpoints: Endpoints,
     /// Its services.
     pub services: Vec<Arc<ServiceInfo>>,
+    /// What its services say of it.
+    pub params: InstanceParams,
 }
 
 /// Splits what is exported into instances, so that each protocol of an instance has one port; this is one instance for
 /// each host, unless a protocol listens on several ports there.
 ///
 /// Services on one port stay together, so instances never share a port, and the result depends on what is exported only,
-/// not on the order.
+/// not on the order; but for what services say of their instance, where the first one counts.
 pub fn partition(exported: &[Exported], mode: PortMode, preferred: Option<&str>) -> Vec<Partition> {
     let mut hosts: BTreeMap<&str, BTreeMap<u16, Vec<&Arc<ServiceInfo>>>> = BTreeMap::new();
     for Exported {
         host,
         port,
         service,
+        ..
     } in exported
     {
         let ports = hosts.entry(host).or_default();
         ports.entry(*port).or_default().push(service);
     }
-    hosts
+    let mut partitions: Vec<_> = hosts
         .into_iter()
         .flat_map(|(host, ports)| of_host(host, ports, mode, preferred))
-        .collect()
+        .collect();
+    for partition in &mut partitions {
+        let here = exported.iter().filter(|one| {
+            let mut ports = partition.endpoints.iter().map(|(_, port)| port);
+            one.host == partition.host && ports.any(|port| port == one.port)
+        });
+        partition.params =
+            InstanceParams::of_services(here.map(|one| (&*one.service, &one.params)));
+    }
+    partitions
 }
 
 fn of_host(
@@ -105,6 +119,7 @@ fn of_host(
                     .into_iter()
                     .map(|(port, service)| with_port(service, if is_explicit { port } else { 0 }))
                     .collect(),
+                params: InstanceParams::default(),
             })
         })
         .collect()
@@ -146,6 +161,7 @@ mod tests {
                         protocol: protocol.to_owned(),
                         ..ServiceInfo::default()
                     }),
+                    params: InstanceParams::default(),
                 }
             })
             .collect()
@@ -203,5 +219,24 @@ mod tests {
         let exported = exported("a:tri:h:50051 a:dubbo:h:20000");
         let found = partition(&exported, PortMode::Explicit, Some("dubbo"));
         assert_eq!(summary(&found), "h:20000 a:dubbo:20000 a:tri:50051");
+    }
+
+    #[test]
+    fn services_say_of_the_instance_they_are_in_what_the_first_of_them_says() {
+        let mut exported = exported("b:tri:h:1 a:dubbo:h:2 a:tri:h:3");
+        for (exported, ipv6) in exported.iter_mut().zip(["fe80::b", "fe80::a", "fe80::3"]) {
+            exported.params.ipv6 = Some(ipv6.to_owned());
+        }
+        let said: Vec<_> = partition(&exported, PortMode::Auto, None)
+            .into_iter()
+            .map(|one| (one.port, one.params.ipv6, one.params.conflicts.len()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                (1, Some("fe80::b".to_owned()), 1),
+                (3, Some("fe80::3".to_owned()), 0)
+            ]
+        );
     }
 }

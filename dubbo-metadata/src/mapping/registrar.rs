@@ -6,6 +6,7 @@ use dubbo_core::{
     metadata::{CasOutcome, MetadataReport},
     registry::RegistryError,
 };
+use metrics::{Gauge, gauge};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, watch},
@@ -121,7 +122,7 @@ impl Registrar {
         }
     }
 
-    /// How far each mapping is (`mapping_registered{interface,report}`), by interface and report.
+    /// How far each mapping is, by interface and report; `dubbo_mapping_registered` is the number of it.
     pub fn status(&self) -> Vec<RegistrationStatus> {
         self.states
             .borrow()
@@ -171,7 +172,9 @@ impl Registrar {
         if !is_new {
             return;
         }
+        let (name, report_id) = (interface.to_owned(), id.to_owned());
         let writer = Writer {
+            gauge: gauge!("dubbo_mapping_registered", "interface" => name, "report" => report_id),
             application: self.options.application.clone(),
             cas_retries: self.options.cas_retries,
             retry_interval: self.options.retry_interval,
@@ -265,6 +268,8 @@ struct Writer {
     recovery: Arc<Notify>,
     key: (String, String),
     states: watch::Sender<States>,
+    /// Shows whether the application is there.
+    gauge: Gauge,
     random: fastrand::Rng,
 }
 
@@ -286,6 +291,7 @@ impl Writer {
                             error: None,
                         };
                     });
+                    self.gauge.set(1.0);
                     self.rest(was_there).await;
                 }
                 Err(error) => {
@@ -350,6 +356,12 @@ impl Writer {
                 change(state);
             }
         });
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.gauge.set(0.0);
     }
 }
 

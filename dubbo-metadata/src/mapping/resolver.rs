@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    consumer::{Running, Shared, Source},
+    consumer::{Running, Shared, Source, metrics},
     jitter::EqualJitter,
     mapping::MappingView,
 };
@@ -33,6 +33,7 @@ pub(crate) struct Resolver {
     resolutions: watch::Receiver<Arc<Resolution>>,
     /// When the last change was heard, and how long it took until it was seen in lists of providers.
     lag: Mutex<Option<(Instant, Duration)>>,
+    _answers: Arc<Mutex<Answers>>,
     shared: Weak<Shared>,
     _running: Vec<Running>,
 }
@@ -40,13 +41,19 @@ pub(crate) struct Resolver {
 impl Resolver {
     pub(crate) fn start(interface: Arc<str>, shared: &Arc<Shared>) -> Arc<Self> {
         let reports = shared.reports.in_order().map(|(id, _)| Heard::nothing(id));
-        let answers = Answers {
+        let mut answers = Answers {
             interface: Arc::clone(&interface),
             remembered: shared.remembered(&interface),
             subscribed_services: Arc::clone(&shared.subscribed_services),
             heard: reports.collect(),
+            pending: Pending {
+                shared: Arc::clone(shared),
+                is_pending: false,
+            },
         };
-        let (publish, resolutions) = watch::channel(Arc::new(answers.resolve()));
+        let resolution = answers.resolve();
+        answers.pending.set(&resolution);
+        let (publish, resolutions) = watch::channel(Arc::new(resolution));
         let answers = Arc::new(Mutex::new(answers));
         let running = shared
             .reports
@@ -67,6 +74,7 @@ impl Resolver {
             interface,
             resolutions,
             lag: Mutex::default(),
+            _answers: answers,
             shared: Arc::downgrade(shared),
         })
     }
@@ -85,6 +93,7 @@ impl Resolver {
             Some((last, longest)) if *last == since => *longest = took.max(*longest),
             _ => *lag = Some((since, took)),
         }
+        metrics::mapping_lag(&self.interface, took);
     }
 
     pub(crate) fn view(&self) -> MappingView {
@@ -145,6 +154,31 @@ struct Answers {
     remembered: Option<Arc<Mapping>>,
     subscribed_services: Arc<[String]>,
     heard: Vec<Heard>,
+    pending: Pending,
+}
+
+/// Counts the interface as long as it is mapped to nobody.
+#[derive(Debug)]
+struct Pending {
+    shared: Arc<Shared>,
+    is_pending: bool,
+}
+
+impl Pending {
+    fn set(&mut self, resolution: &Resolution) {
+        let is_pending = resolution.applications.is_empty();
+        if std::mem::replace(&mut self.is_pending, is_pending) != is_pending {
+            self.shared.count_pending(is_pending);
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.is_pending {
+            self.shared.count_pending(false);
+        }
+    }
 }
 
 /// What one report has said.
@@ -354,6 +388,7 @@ impl Follower {
             self.shared.remember(interface, mapping);
         }
         let mut resolution = answers.resolve();
+        answers.pending.set(&resolution);
         let mut are_others = false;
         self.publish.send_if_modified(|last| {
             resolution.changed = if last.applications == resolution.applications {

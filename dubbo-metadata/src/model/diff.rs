@@ -126,7 +126,8 @@ impl fmt::Display for ServiceDiff {
         let fields = [(self.port, "~port"), (self.path, "~path")];
         let fields = fields
             .into_iter()
-            .filter_map(|(is_other, name)| is_other.then(|| name.to_owned()));
+            .filter(|(is_other, _)| *is_other)
+            .map(|(_, name)| name.to_owned());
         few(f, fields.chain(params.into_iter().flatten()))
     }
 }

@@ -30,7 +30,7 @@ impl ServiceInfo {
         let methods = sorted_methods(url.param(METHODS).unwrap_or_default());
         for (key, value) in url.params() {
             let name = key.strip_prefix(OF_METHOD).unwrap_or(key);
-            if value.is_empty() || !filter.includes(name) {
+            if value.is_empty() || !filter.includes(of_any(name, &methods)) {
                 continue;
             }
             if let Some(method) = ambiguous(key, &methods) {
@@ -62,6 +62,16 @@ fn sorted_methods(list: &str) -> BTreeSet<&str> {
         .map(str::trim)
         .filter(|method| !method.is_empty())
         .collect()
+}
+
+/// The name of a parameter without that of the method which it is about.
+fn of_any<'a>(name: &'a str, methods: &BTreeSet<&str>) -> &'a str {
+    match name.split_once('.') {
+        Some((method, of_method)) if methods.contains(method) && !OF_SERVICE.contains(&name) => {
+            of_method
+        }
+        _ => name,
+    }
 }
 
 /// The method that the parameter `key` of the service seems to be about.

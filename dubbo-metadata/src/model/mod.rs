@@ -3,6 +3,7 @@
 mod diff;
 mod export;
 mod hessian;
+mod instance_params;
 mod json;
 mod params;
 mod services;
@@ -12,7 +13,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use dubbo_core::service::ServiceKey;
 
 pub use diff::{MetadataDiff, ServiceDiff};
-pub use params::ParamsFilter;
+pub use instance_params::{InstanceParams, ParamConflict};
+pub use params::{ParamsFilter, ParamsFilters};
 pub use services::Services;
 
 use crate::revision::Algorithm;

@@ -176,7 +176,7 @@ mod tests {
             ("*", &["a.B:dubbo", "a.B:tri", "a.C:tri"]),
             ("a.D:2", &[]),
             ("g/*:*", &["g/a.B:1:tri", "g/a.B:2:dubbo"]),
-            ("*/a.D:*", &[]),
+            ("*/a.E:*", &[]),
         ] {
             let pattern: ServiceKey = pattern.parse().expect("a service key");
             assert_eq!(keys(services.matching(&pattern)), want, "{pattern}");

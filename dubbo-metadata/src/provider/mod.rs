@@ -5,7 +5,11 @@ mod options;
 mod publish;
 mod task;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fmt,
+    sync::Arc,
+};
 
 use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
 use parking_lot::Mutex;
@@ -19,8 +23,9 @@ pub use options::{ProviderOptions, ProviderTimings};
 use crate::{
     error::MetadataError,
     instance::{Exported, MetaVersion, MetadataServiceParams, Storage},
-    model::ServiceInfo,
+    model::{InstanceParams, ServiceInfo},
     published::History,
+    renewal::{Renewal, Settings},
 };
 use publish::Publisher;
 use task::Task;
@@ -34,8 +39,8 @@ use task::Task;
 /// Dropping it ends the task, and leaves in the registry what is there.
 pub struct Provider {
     shared: Arc<Shared>,
-    /// The one task, until it starts.
-    task: Mutex<Option<Task>>,
+    /// The one task, until it starts, with the daily work in a report.
+    task: Mutex<Option<(Task, Option<Renewal>)>>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -46,23 +51,29 @@ impl Provider {
     /// # Errors
     ///
     /// The application's name cannot stand in a mapping, or the metadata is to be kept in a report and there is none for
-    /// this registry.
+    /// this registry, or its URL has parameters that cannot be read.
     pub fn new(options: ProviderOptions) -> Result<Arc<Self>, MetadataError> {
         MetadataError::check_application(&options.application)?;
-        let publisher = match options.storage {
+        let mut publisher = match options.storage {
             Storage::Local => None,
             Storage::Remote => Some(Publisher::new(&options)?),
         };
-        let shared = Arc::new(Shared {
+        let shared = Shared {
+            history: Arc::new(History::new(options.history)),
             options,
-            history: History::default(),
             state: Mutex::default(),
             instances: watch::Sender::new(Arc::default()),
             changes: watch::Sender::new(()),
             urgent: Notify::new(),
-        });
+        };
+        let renewal = publisher
+            .as_mut()
+            .map(|publisher| renewal(publisher, &shared));
+        let renewal = renewal.transpose()?.flatten();
+        let shared = Arc::new(shared);
+        let task = Task::new(Arc::clone(&shared), publisher);
         Ok(Arc::new(Self {
-            task: Mutex::new(Some(Task::new(Arc::clone(&shared), publisher))),
+            task: Mutex::new(Some((task, renewal))),
             tasks: Mutex::default(),
             shared,
         }))
@@ -72,13 +83,10 @@ impl Provider {
     ///
     /// # Errors
     ///
-    /// The URL has no host or no port.
+    /// The URL has no host or no port, or its `params-filter` names a filter that there is not.
     pub fn export(&self, url: &Url) -> Result<(), MetadataError> {
         let exported = self.exported(url)?;
-        self.shared.change(|state| {
-            let before = state.exported.insert(key(&exported), exported.clone());
-            before.as_ref() != Some(&exported)
-        });
+        self.shared.change(|state| state.export(exported));
         Ok(())
     }
 
@@ -131,8 +139,12 @@ impl Provider {
     /// The provider goes on registering when the future is dropped.
     pub async fn register(&self) -> Result<(), RegistryError> {
         let outcome = self.shared.want(true);
-        if let Some(task) = self.task.lock().take() {
-            self.tasks.lock().spawn(task.run());
+        if let Some((task, renewal)) = self.task.lock().take() {
+            let mut tasks = self.tasks.lock();
+            tasks.spawn(task.run());
+            if let Some(renewal) = renewal {
+                tasks.spawn(renewal.run());
+            }
         }
         self.shared.outcome(outcome).await
     }
@@ -168,10 +180,16 @@ impl Provider {
             .ok_or_else(|| error("it has no port"))?;
         let options = &self.shared.options;
         let url = url.with_param("application", &*options.application);
+        let filter = options.params.of(&url);
+        let filter = filter.map_err(|source| MetadataError::Params {
+            service: url.service_key().to_string(),
+            source,
+        })?;
         Ok(Exported {
             host: url.host().to_owned(),
             port,
-            service: Arc::new(ServiceInfo::of_url(&url, &options.params)),
+            service: Arc::new(ServiceInfo::of_url(&url, &filter)),
+            params: InstanceParams::of_url(&url, &filter),
         })
     }
 }
@@ -188,7 +206,7 @@ impl fmt::Debug for Provider {
 #[derive(Debug)]
 struct Shared {
     options: ProviderOptions,
-    history: History,
+    history: Arc<History>,
     state: Mutex<State>,
     /// What is visible in the registry.
     instances: watch::Sender<Arc<[ServiceInstance]>>,
@@ -201,11 +219,38 @@ struct Shared {
 /// What is wanted.
 #[derive(Debug, Default)]
 struct State {
-    exported: BTreeMap<ExportKey, Exported>,
+    exported: BTreeMap<ExportKey, InOrder>,
+    /// How many services have been exported so far.
+    exports: u64,
     metadata_service: Option<(MetadataServiceParams, MetaVersion)>,
     /// Whether there should be an instance.
     is_registered: bool,
     waiters: Vec<Waiter>,
+}
+
+impl State {
+    /// Whether it was not exported so before. What replaces a service takes its place in the order.
+    fn export(&mut self, exported: Exported) -> bool {
+        let order = self.exports;
+        self.exports += 1;
+        match self.exported.entry(key(&exported)) {
+            Entry::Vacant(free) => {
+                free.insert(InOrder { order, exported });
+                true
+            }
+            Entry::Occupied(mut taken) => {
+                let before = std::mem::replace(&mut taken.get_mut().exported, exported);
+                before != taken.get().exported
+            }
+        }
+    }
+}
+
+/// What is exported, by when it was.
+#[derive(Debug)]
+struct InOrder {
+    order: u64,
+    exported: Exported,
 }
 
 /// Match key, host and port.
@@ -258,6 +303,36 @@ impl Shared {
             reason,
         )
     }
+}
+
+/// The daily work where `publisher` publishes, unless the report's URL says that there is none.
+fn renewal(publisher: &mut Publisher, shared: &Shared) -> Result<Option<Renewal>, MetadataError> {
+    let options = &shared.options;
+    let report = Arc::clone(publisher.report());
+    let settings = Settings::of(report.url()).map_err(|source| {
+        let url = report.url();
+        MetadataError::ReportParams {
+            report: format!("{}://{}", url.protocol(), url.address()),
+            source,
+        }
+    })?;
+    if !settings.renews {
+        return Ok(None);
+    }
+    if settings.on_startup {
+        publisher.stamps(options.clock.clone());
+    }
+    Ok(Some(Renewal {
+        application: options.application.clone(),
+        report,
+        discovery: Arc::clone(&options.discovery),
+        history: Arc::clone(&shared.history),
+        instances: shared.instances.subscribe(),
+        settings,
+        dry_run: options.gc_dry_run,
+        clock: options.clock.clone(),
+        random: fastrand::Rng::with_seed(options.seed ^ 1),
+    }))
 }
 
 fn key(exported: &Exported) -> ExportKey {

@@ -1,12 +1,14 @@
 //! What a provider is made from.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{discovery::ServiceDiscovery, metadata::MetadataReport};
 
 use crate::{
-    instance::{PortMode, Storage},
-    model::ParamsFilter,
+    clock::Clock,
+    instance::{Customizers, Labels, PortMode, Storage},
+    model::ParamsFilters,
+    published::HistoryLimits,
     revision::Algorithm,
 };
 
@@ -28,8 +30,12 @@ pub struct ProviderOptions {
     pub tag: Option<String>,
     /// The application's environment.
     pub environment: Option<String>,
-    /// What else the instance says about itself, as `dubbo.labels` names it.
-    pub labels: BTreeMap<String, String>,
+    /// The instance's share of the calls. By default 100, which is not told.
+    pub weight: Option<u32>,
+    /// What else the instance says about itself, as `dubbo.labels` and `dubbo.env.keys` name it.
+    pub labels: Labels,
+    /// Plugins that add to that.
+    pub customizers: Customizers,
     /// The protocol that stands for the instance, if it is exported; see
     /// [`Endpoints::main`](crate::instance::Endpoints::main).
     pub protocol: Option<String>,
@@ -38,11 +44,17 @@ pub struct ProviderOptions {
     /// How revisions are made.
     pub algorithm: Algorithm,
     /// Which parameters consumers are told.
-    pub params: ParamsFilter,
+    pub params: ParamsFilters,
+    /// How long a superseded revision is answered for.
+    pub history: HistoryLimits,
+    /// Whether stale revisions in the report are only told of in the log, and not removed.
+    pub gc_dry_run: bool,
     /// How long things may take.
     pub timings: ProviderTimings,
     /// When the process started, in milliseconds since the epoch.
     pub started_ms: u64,
+    /// The time of day.
+    pub clock: Clock,
     /// Where chance begins: that of waiting times.
     pub seed: u64,
 }
@@ -64,13 +76,18 @@ impl ProviderOptions {
             storage: Storage::default(),
             tag: None,
             environment: None,
-            labels: BTreeMap::new(),
+            weight: None,
+            labels: Labels::default(),
+            customizers: Customizers::default(),
             protocol: None,
             port_mode: PortMode::default(),
             algorithm: Algorithm::default(),
-            params: ParamsFilter::default(),
+            params: ParamsFilters::default(),
+            history: HistoryLimits::default(),
+            gc_dry_run: false,
             timings: ProviderTimings::default(),
             started_ms,
+            clock: Clock::default(),
             seed,
         }
     }
@@ -92,10 +109,9 @@ impl fmt::Debug for ProviderOptions {
 /// How long things of a provider may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderTimings {
-    /// How long nothing may change before a change is told. Default 1 s.
+    /// How long nothing may change before a change is told. Default 1 s. While others follow, a change waits five times as
+    /// long at most.
     pub quiet: Duration,
-    /// How long a change waits at most while others follow. Default 5 s.
-    pub settle: Duration,
     /// How long publishing into a report is tried before the `MetadataService` takes its place, or registering fails.
     /// Default 30 s.
     pub publish: Duration,
@@ -105,7 +121,6 @@ impl Default for ProviderTimings {
     fn default() -> Self {
         Self {
             quiet: Duration::from_secs(1),
-            settle: Duration::from_secs(5),
             publish: Duration::from_secs(30),
         }
     }

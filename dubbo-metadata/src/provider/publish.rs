@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::ProviderOptions;
 use crate::{
-    error::MetadataError, jitter::EqualJitter, model::MetadataInfo, published::Published,
-    reports::Reports,
+    clock::Clock, error::MetadataError, jitter::EqualJitter, model::MetadataInfo,
+    published::Published, push::push, renewal::stamped, reports::Reports,
 };
 
 /// Publishes into one report, and looks from time to time whether what it has acknowledged is still there: it may have
@@ -21,6 +21,8 @@ pub(super) struct Publisher {
     /// The id of the report, where consumers have to be told.
     cluster: Option<String>,
     application: String,
+    /// What is published says when it was, by this.
+    stamp: Option<Clock>,
     timeout: Duration,
     /// By revision, with the time when it is to be looked for.
     acknowledged: BTreeMap<String, Instant>,
@@ -39,11 +41,22 @@ impl Publisher {
             report: Arc::clone(report),
             cluster: (options.reports.len() > 1).then(|| id.to_owned()),
             application: options.application.clone(),
+            stamp: None,
             timeout: options.timings.publish,
             acknowledged: BTreeMap::new(),
             looks: EqualJitter::new(FIRST_WAIT, LOOK_RETRY),
             trouble: None,
         })
+    }
+
+    /// Says in what is published when it was, by `clock`.
+    pub(super) fn stamps(&mut self, clock: Clock) {
+        self.stamp = Some(clock);
+    }
+
+    /// Where it publishes.
+    pub(super) fn report(&self) -> &Arc<dyn MetadataReport> {
+        &self.report
     }
 
     /// The id of the report, if there are others.
@@ -152,14 +165,15 @@ impl Publisher {
     }
 
     async fn attempt(&self, published: &Published, limit: Instant) -> Result<(), RegistryError> {
-        let publish = self.report.publish_app(
-            &self.application,
-            published.revision(),
-            published.json.clone(),
-        );
+        let json = match &self.stamp {
+            Some(clock) => stamped(published, clock.now_ms()),
+            None => published.json.clone(),
+        };
+        let revision = published.revision();
+        let publish = push(&*self.report, &self.application, revision, json);
         timeout_at(limit, publish)
             .await
-            .unwrap_or_else(|_| Err(self.no_answer("publish", published.revision())))
+            .unwrap_or_else(|_| Err(self.no_answer("publish", revision)))
     }
 
     fn no_answer(&self, what: &str, revision: &str) -> RegistryError {

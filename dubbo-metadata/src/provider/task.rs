@@ -17,10 +17,11 @@ use super::{
 };
 use crate::{
     instance::{
-        Draft, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, keys, partition,
+        Draft, Drafted, Exported, MetaVersion, MetadataServiceParams, Partition, Storage, keys,
+        partition,
     },
     jitter::EqualJitter,
-    model::{MetadataDiff, MetadataInfo},
+    model::{MetadataDiff, MetadataInfo, ParamConflict},
     published::Published,
 };
 
@@ -32,6 +33,10 @@ pub(super) struct Task {
     /// What the registry was told, by the ids of the instances.
     told: BTreeMap<String, Told>,
     waiters: Vec<Waiter>,
+    /// Those that the log has told of.
+    conflicts: Vec<ParamConflict>,
+    /// Those that the log has told of, with the ids of their instances.
+    complaints: Vec<(String, String)>,
     random: fastrand::Rng,
     retries: EqualJitter,
 }
@@ -66,6 +71,8 @@ impl Task {
             publisher,
             told: BTreeMap::new(),
             waiters: Vec::new(),
+            conflicts: Vec::new(),
+            complaints: Vec::new(),
             retries: EqualJitter::new(FIRST_RETRY, LAST_RETRY),
         }
     }
@@ -97,8 +104,13 @@ impl Task {
     fn wanted(&mut self) -> Wanted {
         let mut state = self.shared.state.lock();
         self.waiters.append(&mut state.waiters);
+        let mut exported: Vec<_> = state.exported.values().collect();
+        exported.sort_by_key(|one| one.order);
         Wanted {
-            exported: state.exported.values().cloned().collect(),
+            exported: exported
+                .into_iter()
+                .map(|one| one.exported.clone())
+                .collect(),
             metadata_service: state.metadata_service.clone(),
             is_registered: state.is_registered,
         }
@@ -136,6 +148,7 @@ impl Task {
             options.protocol.as_deref(),
         );
         let published: Vec<_> = partitions.iter().map(|one| self.published(one)).collect();
+        self.tell_conflicts(&partitions);
         // Whoever hears of a revision may ask for it at once.
         self.shared.history.replace(&published, Instant::now());
         if !wanted.is_registered {
@@ -144,11 +157,13 @@ impl Task {
         }
 
         let (storage, retry) = self.publish(&published, wanted).await?;
-        let instances: Vec<_> = partitions
+        let drafted: Vec<_> = partitions
             .iter()
             .zip(&published)
             .map(|(partition, published)| self.draft(partition, published, storage, wanted))
             .collect();
+        self.tell_complaints(&drafted);
+        let instances: Vec<_> = drafted.into_iter().map(|one| one.instance).collect();
         for instance in &instances {
             self.tell(instance).await?;
         }
@@ -167,6 +182,42 @@ impl Task {
             Some(published) if *published.info == info => published,
             _ => Arc::new(Published::new(info)),
         }
+    }
+
+    /// Says in the log where services disagree about their instance, once.
+    fn tell_conflicts(&mut self, partitions: &[Partition]) {
+        let conflicts = partitions.iter().flat_map(|one| &one.params.conflicts);
+        let conflicts: Vec<_> = conflicts.cloned().collect();
+        for conflict in &conflicts {
+            if !self.conflicts.contains(conflict) {
+                tracing::warn!(
+                    application = self.shared.options.application, %conflict,
+                    "services disagree about a parameter of their instance"
+                );
+            }
+        }
+        self.conflicts = conflicts;
+    }
+
+    /// Says in the log what is wrong with what instances say, once.
+    fn tell_complaints(&mut self, drafted: &[Drafted]) {
+        let mut complaints = Vec::new();
+        for Drafted {
+            instance,
+            complaints: own,
+            ..
+        } in drafted
+        {
+            for complaint in own {
+                let complaint = (instance.id(), complaint.clone());
+                if !self.complaints.contains(&complaint) {
+                    let (application, (instance, text)) = (&*instance.application, &complaint);
+                    tracing::warn!(application, instance, "{text}");
+                }
+                complaints.push(complaint);
+            }
+        }
+        self.complaints = complaints;
     }
 
     /// Where consumers find the metadata, once they do, and when to look again whether they do, or for a better place.
@@ -198,15 +249,16 @@ impl Task {
         published: &Published,
         storage: Storage,
         wanted: &Wanted,
-    ) -> ServiceInstance {
+    ) -> Drafted {
         let options = &self.shared.options;
         Draft {
-            application: &options.application,
             partition,
-            revision: published.revision(),
+            info: &published.info,
             storage,
             metadata_service: wanted.metadata_service.as_ref(),
+            labels: &options.labels,
             started_ms: options.started_ms,
+            weight: options.weight,
             tag: options.tag.as_deref(),
             environment: options.environment.as_deref(),
             cluster: self
@@ -214,9 +266,8 @@ impl Task {
                 .as_ref()
                 .filter(|_| storage == Storage::Remote)
                 .and_then(Publisher::cluster),
-            labels: &options.labels,
         }
-        .instance()
+        .instance(&options.customizers)
     }
 
     /// Registers `instance`, or updates it in place.
@@ -334,7 +385,7 @@ async fn settle(shared: &Shared, changes: &mut watch::Receiver<()>) {
         () = shared.urgent.notified() => return,
         _ = changes.changed() => {}
     }
-    let latest = Instant::now() + timings.settle;
+    let latest = Instant::now() + timings.quiet * SETTLE;
     loop {
         let quiet = Instant::now() + timings.quiet;
         tokio::select! {
@@ -367,6 +418,9 @@ fn copy(error: &RegistryError) -> RegistryError {
         _ => copy,
     }
 }
+
+/// How many times the quiet time a change waits at most while others follow.
+const SETTLE: u32 = 5;
 
 /// Waits after a registry has failed to do what it can.
 const FIRST_RETRY: Duration = Duration::from_millis(100);

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use dubbo_metadata::cache::Cache;
 use tokio::time::{Instant, sleep};
 
 use crate::fakes::{World, addresses, at, info, instances};
@@ -115,7 +116,7 @@ async fn case_96_many_writers_and_readers_see_whole_lists_only() {
 
 #[tokio::test(start_paused = true)]
 async fn case_130_coming_and_going_a_thousand_times_leaves_nothing_behind() {
-    let world = World::with(|options| options.cache_bytes = 10_000);
+    let world = World::with(|options| options.cache = Cache::in_memory(10_000));
     world.report.map("a.B", "app");
     let mut following = world.follow("a.B").await;
     let mut after_first = None;

@@ -146,13 +146,60 @@ async fn metadata_a24_added_applications_come_and_removed_ones_go_without_a_gap(
     other_group.until(5).await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(world.registry.watches(), 1, "A is let go");
+    assert_eq!(world.report.watches(), 1, "one for both groups");
 
     drop(other_group);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!((world.registry.watches(), world.report.watches()), (1, 1));
     world.registry.list("B", instances("B", "r1", 2, 6));
     following.until(6).await;
     world.report.map("a.B", "A,B");
     world.registry.list("A", instances("A", "r1", 1, 1));
     following.until(7).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a24_interfaces_and_groups_share_one_watch_and_it_stays_for_the_last_of_them() {
+    let world = World::new();
+    world.registry.list("A", instances("A", "r1", 1, 10));
+    let serves = ["a.B:tri", "g/a.B:tri", "a.C:tri"];
+    world.instances.serve(info("A", "r1", &serves));
+    for interface in ["a.B", "a.C"] {
+        world.report.map(interface, "A");
+    }
+    let mut all = Vec::new();
+    for query in ["a.B", "a.B?group=g", "a.B?group=g", "a.C"] {
+        all.push(world.follow(query).await);
+    }
+    assert_eq!((world.registry.watches(), world.report.watches()), (1, 2));
+    while let Some(mut last) = all.pop() {
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.registry.watches(), 1);
+        let count = last.addresses().len() + 1;
+        let list = instances("A", "r1", 1, count);
+        world.registry.list("A", list);
+        last.until(count).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!((world.registry.watches(), world.report.watches()), (0, 0));
+    assert_eq!(world.instances.calls().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a24_who_is_gone_and_not_mapped_is_let_go_after_a_minute() {
+    let world = World::new();
+    two_apps(&world);
+    world.report.map("a.B", "A,B");
+    let mut following = world.follow("a.B").await;
+    world.report.map("a.B", "B");
+    sleep(Duration::from_secs(1)).await;
+    world.registry.list("A", Vec::new());
+    following.until(5).await;
+    sleep(Duration::from_secs(58)).await;
+    assert_eq!(world.registry.watches(), 2);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(world.registry.watches(), 1);
+    assert_eq!(following.addresses().len(), 5);
 }
 
 #[tokio::test(start_paused = true)]

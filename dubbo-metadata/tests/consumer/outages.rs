@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use dubbo_core::registry::RegistryError;
-use dubbo_metadata::model::MetadataInfo;
+use dubbo_metadata::{cache::Cache, model::MetadataInfo};
 use tokio::time::Instant;
 
 use crate::fakes::{World, addresses, info, instances};
@@ -140,7 +140,7 @@ async fn a_closed_consumer_ends_everything_and_says_so() {
 #[tokio::test(start_paused = true)]
 async fn what_nobody_needs_is_forgotten_when_there_is_no_room_the_oldest_first() {
     let one = info("app", "r0", &["a.B:tri"]);
-    let world = World::with(|options| options.cache_bytes = 700);
+    let world = World::with(|options| options.cache = Cache::in_memory(700));
     world.report.map("a.B", "app");
     let come_and_go = async |revision: &str| {
         world.instances.serve(MetadataInfo {

@@ -116,6 +116,26 @@ async fn an_instance_says_which_report_holds_its_metadata() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_report_that_is_called_otherwise_here_is_the_registrys_own() {
+    let other = Arc::new(FakeReport::new());
+    let world = World::with(|options| {
+        options
+            .reports
+            .insert(0, ("zk2".to_owned(), Arc::clone(&other) as _));
+    });
+    world.report.map("a.B", "app");
+    world
+        .registry
+        .list("app", remote(&[("dubbo.metadata.cluster", "theirs")]));
+    world
+        .report
+        .put("app", "r1", info("app", "r1", &["a.B:tri"]).to_json());
+    let mut following = world.follow("a.B").await;
+    assert_eq!(following.addresses().len(), 1);
+    assert_eq!((world.report.app_reads(), other.app_reads()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_report_that_is_not_there_is_said_with_those_that_are() {
     let world = World::with(|options| {
         let (_, report) = options.reports.remove(0);

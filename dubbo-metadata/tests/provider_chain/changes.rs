@@ -130,6 +130,7 @@ async fn metadata_a04_a_service_that_goes_is_an_update_and_the_last_one_takes_th
     );
 }
 
+/// Case 87.
 #[tokio::test(start_paused = true)]
 async fn metadata_a05_a_restart_elsewhere_has_the_same_revision() {
     let world = World::new();
@@ -153,7 +154,75 @@ async fn metadata_a05_a_restart_elsewhere_has_the_same_revision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tag_and_environment_are_told_by_the_instance_and_leave_the_revision_alone() {
+async fn metadata_a07_neither_the_weight_of_an_instance_nor_the_order_of_exports_changes_the_revision()
+ {
+    for reverses in [true, false] {
+        let world = World::new();
+        let provider = world.provider(|options| options.weight = Some(50));
+        let mut urls = [greet(""), bar("")];
+        if reverses {
+            urls.reverse();
+        }
+        for url in urls {
+            provider.export(&url).expect("valid");
+        }
+        provider.register().await.expect("registered");
+        assert_eq!(world.calls(), ["0 ms register 10.0.0.1:50051 222f local"]);
+        assert_eq!(world.instance("10.0.0.1:50051").weight, 50);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_is_told_after_the_quiet_time_and_within_five_times_it() {
+    for quiet in [200, 1_000, 3_000] {
+        let world = World::new();
+        let provider = world.provider(|options| {
+            options.timings.quiet = Duration::from_millis(quiet);
+        });
+        provider.export(&greet("")).expect("valid");
+        provider.register().await.expect("registered");
+        provider.export(&bar("")).expect("valid");
+        sleep(Duration::from_millis(quiet * 2)).await;
+        for index in 0..10 {
+            let url = other(&format!("x.Y{index}"));
+            provider.export(&url).expect("valid");
+            sleep(Duration::from_millis(quiet * 9 / 10)).await;
+        }
+        let calls = world.calls();
+        for (call, at) in calls[1..].iter().zip([quiet, quiet * 2 + quiet * 5]) {
+            assert!(call.starts_with(&format!("{at} ms update ")), "{calls:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn superseded_revisions_are_answered_for_as_many_and_as_long_as_the_settings_say() {
+    for (size, retention, is_answered) in [
+        (16, 600, true),
+        (2, 60, true),
+        (1, 60, false),
+        (0, 60, false),
+        (0, 3_600, true),
+    ] {
+        let world = World::new();
+        let provider = world.provider(|options| {
+            options.history.size = size;
+            options.history.retention = Duration::from_secs(retention);
+        });
+        provider.export(&greet("")).expect("valid");
+        provider.register().await.expect("registered");
+        let first = provider.history().current()[0].revision().to_owned();
+        for url in [bar(""), other("x.Third")] {
+            provider.export(&url).expect("valid");
+            sleep(Duration::from_mins(2)).await;
+        }
+        let answer = provider.history().answer(&first);
+        assert_eq!(answer.is_some(), is_answered, "{size} {retention}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_95_tag_and_environment_are_told_by_the_instance_and_leave_the_revision_alone() {
     let world = World::new();
     let provider = world.provider(|options| {
         options.tag = Some("gray".into());

@@ -19,6 +19,7 @@ use dubbo_core::{
     url::Url,
 };
 use dubbo_metadata::{
+    clock::Clock,
     instance::{MetaVersion, MetadataServiceParams, Storage},
     provider::{Provider, ProviderOptions},
 };
@@ -52,6 +53,8 @@ impl World {
                 url: Url::new("fake", "registry"),
                 log: noted.clone(),
                 told: Mutex::default(),
+                others: Mutex::default(),
+                lists: Mutex::new(Lists::All),
                 answers: Mutex::default(),
                 hangs: AtomicBool::new(false),
             }),
@@ -60,6 +63,8 @@ impl World {
                 log: noted,
                 published: Mutex::default(),
                 stored: Mutex::default(),
+                collected: Mutex::default(),
+                collections: AtomicUsize::new(0),
                 unreadable: AtomicBool::new(false),
                 reads: AtomicUsize::new(0),
                 delay: Mutex::default(),
@@ -71,7 +76,11 @@ impl World {
 
     pub(crate) fn options(&self, application: &str) -> ProviderOptions {
         let discovery = Arc::clone(&self.discovery) as _;
-        ProviderOptions::new(application, "zk", discovery, 1_700_000_000_000, 1)
+        let mut options = ProviderOptions::new(application, "zk", discovery, STARTED_MS, 1);
+        let start = self.start;
+        let now = move || STARTED_MS + u64::try_from(start.elapsed().as_millis()).expect("soon");
+        options.clock = Clock::new(now, 0);
+        options
     }
 
     pub(crate) fn provider(&self, change: impl FnOnce(&mut ProviderOptions)) -> Arc<Provider> {
@@ -87,6 +96,16 @@ impl World {
             options.storage = Storage::Remote;
             options.reports = vec![("zk".into(), Arc::clone(&self.report) as _)];
         })
+    }
+
+    /// The same, but for the URL of the report.
+    pub(crate) fn with_report(query: &str) -> Self {
+        let mut world = Self::new();
+        let url = format!("fake://report?{query}").parse().expect(query);
+        Arc::get_mut(&mut world.report)
+            .expect("nobody has it yet")
+            .url = url;
+        world
     }
 
     /// A provider of both services of the fixture, registered.
@@ -142,11 +161,23 @@ impl Log {
     }
 }
 
+/// What a list of instances is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lists {
+    All,
+    Failure,
+    Nothing,
+    Others,
+}
+
 /// Notes `what id revision storage`; does what `answers` say, then everything.
 pub(crate) struct FakeDiscovery {
     url: Url,
     log: Log,
     told: Mutex<Vec<ServiceInstance>>,
+    /// What is listed beside what was told.
+    pub(crate) others: Mutex<Vec<ServiceInstance>>,
+    pub(crate) lists: Mutex<Lists>,
     pub(crate) answers: Mutex<VecDeque<Result<(), RegistryError>>>,
     pub(crate) hangs: AtomicBool,
 }
@@ -203,11 +234,21 @@ impl ServiceDiscovery for FakeDiscovery {
     }
 
     async fn snapshot(&self, _: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
-        unreachable!("a provider looks for nobody")
+        let (told, others) = (self.told.lock().clone(), self.others.lock().clone());
+        match *self.lists.lock() {
+            Lists::All => Ok([told, others].concat().into()),
+            Lists::Failure => Err(RegistryError::new(
+                "list",
+                "fake://registry",
+                "out of reach",
+            )),
+            Lists::Nothing => Ok(Arc::default()),
+            Lists::Others => Ok(others.into()),
+        }
     }
 
     async fn watch(&self, _: &str) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
-        unreachable!("a provider looks for nobody")
+        unreachable!("a provider follows nobody")
     }
 
     async fn close(&self) {}
@@ -220,6 +261,9 @@ pub(crate) struct FakeReport {
     pub(crate) published: Mutex<Vec<Bytes>>,
     /// By revision.
     pub(crate) stored: Mutex<BTreeMap<String, Bytes>>,
+    /// When stale metadata was last looked for, and how often.
+    pub(crate) collected: Mutex<Option<u64>>,
+    pub(crate) collections: AtomicUsize,
     pub(crate) unreadable: AtomicBool,
     pub(crate) reads: AtomicUsize,
     delay: Mutex<Duration>,
@@ -280,12 +324,38 @@ impl MetadataReport for FakeReport {
         Ok(self.stored.lock().get(revision).cloned())
     }
 
-    async fn remove_app(&self, _: &str, _: &str) -> Result<(), RegistryError> {
-        unreachable!("others may still read it")
+    async fn remove_app(&self, _: &str, revision: &str) -> Result<(), RegistryError> {
+        self.log.note(&format!("removed {revision}"));
+        self.stored.lock().remove(revision);
+        Ok(())
     }
 
     async fn list_app(&self, _: &str) -> Result<Vec<(String, Option<SystemTime>)>, RegistryError> {
-        unreachable!("a provider reads nothing")
+        let stored = self.stored.lock();
+        let revisions = stored.keys().map(|revision| (revision.clone(), None));
+        Ok(revisions.collect())
+    }
+
+    async fn last_collection(&self, _: &str) -> Result<(Option<u64>, Ticket), RegistryError> {
+        let collected = *self.collected.lock();
+        Ok((collected, Ticket(collected.map(|ms| ms.to_string()))))
+    }
+
+    async fn cas_last_collection(
+        &self,
+        _: &str,
+        now_ms: u64,
+        ticket: Ticket,
+    ) -> Result<CasOutcome, RegistryError> {
+        // As long as it takes for all who read it meanwhile.
+        sleep(Duration::from_millis(1)).await;
+        let mut collected = self.collected.lock();
+        if ticket.0 != collected.map(|ms| ms.to_string()) {
+            return Ok(CasOutcome::Conflict);
+        }
+        *collected = Some(now_ms);
+        self.collections.fetch_add(1, Ordering::Relaxed);
+        Ok(CasOutcome::Written)
     }
 
     async fn mapping(&self, _: &str) -> Result<(Mapping, Ticket), RegistryError> {
@@ -340,5 +410,8 @@ pub(crate) fn other(interface: &str) -> Url {
         .parse()
         .expect("valid")
 }
+
+/// The time of day at which a test begins: 22:13:20 in UTC.
+pub(crate) const STARTED_MS: u64 = 1_700_000_000_000;
 
 const COMMON: &str = "side=provider&release=dubbo-rust-4.0.0";

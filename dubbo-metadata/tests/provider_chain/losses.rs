@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use dubbo_metadata::provider::Provider;
+use dubbo_metadata::{model::MetadataInfo, provider::Provider};
 use tokio::time::sleep;
 
 use crate::fakes::{World, bar, greet, other, serve_metadata};
@@ -163,5 +163,19 @@ fn lose(world: &World, left: Option<&'static [u8]>) {
 
 fn is_stored(world: &World, provider: &Provider) -> bool {
     let current = provider.history().current();
-    world.report.stored.lock().get(current[0].revision()) == Some(&current[0].json)
+    let stored = world
+        .report
+        .stored
+        .lock()
+        .get(current[0].revision())
+        .cloned();
+    // Beside what is served it says when it was written.
+    let info = stored.and_then(|json| MetadataInfo::from_json(&json).ok());
+    info.is_some_and(|info| {
+        let info = MetadataInfo {
+            last_updated_ms: None,
+            ..info
+        };
+        info == *current[0].info
+    })
 }

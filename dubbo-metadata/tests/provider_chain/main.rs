@@ -2,6 +2,8 @@
 
 mod changes;
 mod fakes;
+mod instances;
 mod losses;
 mod publishing;
 mod registering;
+mod renewal;

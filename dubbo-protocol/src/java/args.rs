@@ -1,6 +1,6 @@
 //! The arguments of a call.
 
-use std::{any::type_name, borrow::Cow, fmt, sync::Arc};
+use std::{any::type_name, fmt, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules};
@@ -8,7 +8,10 @@ use dubbo_hessian2::{
     DecodeOptions, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian,
 };
 
-use super::message::{append, from_typed, only_hessian, options};
+use super::{
+    describe::Declared,
+    message::{append, from_typed, only_hessian, options},
+};
 
 /// The arguments of a call: a tuple of up to sixteen values.
 ///
@@ -101,8 +104,8 @@ pub trait Arguments: Send + Sync + Sized + 'static {
     /// How many there are.
     const COUNT: usize;
 
-    /// Their Java types, as `Class.getName()` gives them.
-    fn types() -> Vec<Cow<'static, str>>;
+    /// Their Java types.
+    fn types() -> Vec<Declared>;
 
     /// Tuples of more than twelve have no `Debug` of their own.
     #[doc(hidden)]
@@ -156,8 +159,8 @@ macro_rules! tuples {
         impl<$($name: JavaValue),*> Arguments for ($($name,)*) {
             const COUNT: usize = $count;
 
-            fn types() -> Vec<Cow<'static, str>> {
-                vec![$($name::java_name()),*]
+            fn types() -> Vec<Declared> {
+                vec![$(Declared::of::<$name>()),*]
             }
 
             fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -210,6 +213,8 @@ tuples! {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use dubbo_core::payload::Payload;
     use dubbo_hessian2::Value;
 
@@ -433,6 +438,7 @@ mod tests {
             i32,
         );
         let types = Sixteen::types();
+        let types: Vec<&str> = types.iter().map(Declared::name).collect();
         assert_eq!((types.len(), Sixteen::COUNT), (16, 16));
         assert_eq!(types[..4], ["boolean", "byte", "short", "int"]);
         assert_eq!(

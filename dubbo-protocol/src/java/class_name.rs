@@ -4,11 +4,18 @@ use std::borrow::Cow;
 
 /// A type as `Class.getName()` gives it, from all that callers write (`docs/spec/dubbo-protocol.md` §13.1): `int[][]`,
 /// `java.lang.String[]`, `[I`, `[Ljava.lang.String;`, and the latter with slashes or without its `;`, as dubbo-go has it.
+/// Type arguments, which service definitions have, are erased.
 ///
 /// A name that is none of these is returned as it is: it is that of no type.
 pub(super) fn class_name<'a>(name: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
     let name = name.into();
     let text = name.trim();
+    if let (Some(start), Some(end)) = (text.find('<'), text.rfind('>'))
+        && start < end
+    {
+        let erased = format!("{}{}", &text[..start], &text[end + 1..]);
+        return Cow::Owned(class_name(&*erased).into_owned());
+    }
     if let Some(element) = text.strip_suffix("[]") {
         let mut element = element;
         let mut dimensions = 1;
@@ -73,7 +80,15 @@ mod tests {
             ("[Ljava.lang.String;", "[Ljava.lang.String;"),
             ("[Ljava/lang/String;", "[Ljava.lang.String;"),
             ("[Ljava.util.Date", "[Ljava.util.Date;"),
+            ("java.util.List<java.lang.String>", "java.util.List"),
+            (
+                "java.util.Map<java.lang.String,java.util.List<com.x.A>>",
+                "java.util.Map",
+            ),
+            ("java.util.List<com.x.A>[]", "[Ljava.util.List;"),
             ("", ""),
+            ("<", "<"),
+            ("><", "><"),
             ("[", "["),
             ("[]", "[L;"),
         ] {

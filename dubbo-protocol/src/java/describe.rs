@@ -1,9 +1,11 @@
 //! Interfaces without an IDL, as they are known at run time.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
-use dubbo_core::service::{CallKind, MethodDescriptor, ServiceDescriptor};
-use dubbo_hessian2::JavaType;
+use dubbo_core::service::{
+    CallKind, Declaration, JavaSignature, MethodDescriptor, ServiceDescriptor, TypeDescription,
+};
+use dubbo_hessian2::{JavaType, Types};
 
 use super::{args::Arguments, class_name::class_name};
 
@@ -12,9 +14,9 @@ use super::{args::Arguments, class_name::class_name};
 pub struct MethodSpec {
     name: Cow<'static, str>,
     kind: CallKind,
-    parameters: Option<Vec<Cow<'static, str>>>,
-    requests: Option<Cow<'static, str>>,
-    returns: Option<Cow<'static, str>>,
+    parameters: Option<Vec<Declared>>,
+    requests: Option<Declared>,
+    returns: Option<Declared>,
     one_way: bool,
     idempotent: bool,
 }
@@ -33,10 +35,9 @@ impl MethodSpec {
         }
     }
 
-    /// The types of its parameters, as `Class.getName()` gives them and
-    /// [`JavaType::java_name`](dubbo_hessian2::JavaType::java_name) does.
-    pub fn parameters(mut self, names: impl IntoIterator<Item = Cow<'static, str>>) -> Self {
-        self.parameters = Some(names.into_iter().collect());
+    /// The types of its parameters: [`Declared::of`] Rust types, or names as `Class.getName()` gives them.
+    pub fn parameters(mut self, types: impl IntoIterator<Item = impl Into<Declared>>) -> Self {
+        self.parameters = Some(types.into_iter().map(Into::into).collect());
         self
     }
 
@@ -47,14 +48,14 @@ impl MethodSpec {
     }
 
     /// The type of the items of a stream of requests.
-    pub fn requests(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.requests = Some(name.into());
+    pub fn requests(mut self, item: impl Into<Declared>) -> Self {
+        self.requests = Some(item.into());
         self
     }
 
     /// The type of its result; for a stream, of the items.
-    pub fn returns(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.returns = Some(name.into());
+    pub fn returns(mut self, result: impl Into<Declared>) -> Self {
+        self.returns = Some(result.into());
         self
     }
 
@@ -80,30 +81,95 @@ impl MethodSpec {
     pub(super) fn typed<A: Arguments, R: JavaType>(mut self, kind: CallKind) -> Self {
         self.kind = kind;
         self.parameters.get_or_insert_with(A::types);
-        self.returns.get_or_insert_with(R::java_name);
+        self.returns.get_or_insert_with(Declared::of::<R>);
         self
     }
 
+    /// The method, of whose types nobody asks what they are made of.
     pub(super) fn build(self) -> MethodDescriptor {
+        self.build_in(&mut Types::default())
+    }
+
+    /// The method, and in `types` what its types are made of.
+    fn build_in(self, types: &mut Types) -> MethodDescriptor {
         let parameters = if self.kind.streams_requests() {
             // `StreamObserver<Item> method(StreamObserver<Result>)`
-            vec![Cow::Borrowed(STREAM_OBSERVER)]
+            vec![STREAM_OBSERVER.into()]
         } else {
             self.parameters.unwrap_or_default()
         };
-        let returns = self.returns.unwrap_or(Cow::Borrowed("void"));
-        MethodDescriptor {
-            input: self.requests.unwrap_or_default(),
+        let returns = self.returns.unwrap_or_else(|| "void".into());
+        let input = self.requests.map(|requests| {
+            requests.describe(types);
+            requests.name
+        });
+        let declaration = Declaration {
+            parameters: parameters.iter().map(|p| p.describe(types)).collect(),
+            result: returns.describe(types),
+        };
+        let names = parameters.into_iter().map(|parameter| parameter.name);
+        let mut method = MethodDescriptor {
+            input: input.unwrap_or_default(),
             idempotent: self.idempotent,
             one_way: self.one_way,
-            ..MethodDescriptor::java(self.name, self.kind, parameters, returns)
-        }
+            ..MethodDescriptor::java(self.name, self.kind, names, returns.name)
+        };
+        method.java = method
+            .java
+            .map(|java| Arc::new(Arc::unwrap_or_clone(java).declared(declaration)));
+        method
     }
 }
 
 impl From<&'static str> for MethodSpec {
     fn from(name: &'static str) -> Self {
         Self::new(name)
+    }
+}
+
+/// A type in the declaration of a method: what Java calls it, and what it is made of.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    name: Cow<'static, str>,
+    describe: Option<fn(&mut Types) -> Cow<'static, str>>,
+}
+
+impl Declared {
+    /// What Java has for `T`.
+    pub fn of<T: JavaType + ?Sized>() -> Self {
+        Self {
+            name: T::java_name(),
+            describe: Some(T::describe),
+        }
+    }
+
+    /// What Java calls it, as `Class.getName()` gives it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn describe(&self, types: &mut Types) -> Cow<'static, str> {
+        match self.describe {
+            Some(describe) => describe(types),
+            None => types.named(self.name.clone()),
+        }
+    }
+}
+
+/// A type of which nothing is known but its name, as `Class.getName()` gives it.
+impl From<&'static str> for Declared {
+    fn from(name: &'static str) -> Self {
+        Cow::Borrowed(name).into()
+    }
+}
+
+/// A type of which nothing is known but its name, as `Class.getName()` gives it.
+impl From<Cow<'static, str>> for Declared {
+    fn from(name: Cow<'static, str>) -> Self {
+        Self {
+            name,
+            describe: None,
+        }
     }
 }
 
@@ -120,10 +186,16 @@ pub fn descriptor(
     methods: Vec<MethodSpec>,
 ) -> ServiceDescriptor {
     let interface = interface.into();
-    let methods: Vec<_> = methods.into_iter().map(MethodSpec::build).collect();
+    let mut types = Types::default();
+    let methods = methods
+        .into_iter()
+        .map(|method| method.build_in(&mut types));
+    let methods: Vec<MethodDescriptor> = methods.collect();
     for (index, method) in methods.iter().enumerate() {
         let same = |other: &&MethodDescriptor| {
-            other.name == method.name && other.java == method.java && other.kind == method.kind
+            other.name == method.name
+                && erased(other) == erased(method)
+                && other.kind == method.kind
         };
         if let Some(twice) = methods[..index].iter().find(same) {
             let parameters = twice
@@ -136,13 +208,28 @@ pub fn descriptor(
             );
         }
     }
-    ServiceDescriptor::new(interface, methods).with_defaults(group, version)
+    let types = types.into_iter().map(|(name, shape)| TypeDescription {
+        name,
+        items: shape.items,
+        constants: shape.constants,
+        properties: shape.properties,
+    });
+    ServiceDescriptor::new(interface, methods)
+        .with_defaults(group, version)
+        .with_types(types.collect())
+}
+
+/// The parameters as callers name them: without type arguments.
+fn erased(method: &MethodDescriptor) -> Option<&str> {
+    method.java.as_deref().map(JavaSignature::descriptor)
 }
 
 const STREAM_OBSERVER: &str = "org.apache.dubbo.common.stream.StreamObserver";
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     fn described(method: MethodSpec) -> (String, String, CallKind) {
@@ -201,6 +288,50 @@ mod tests {
             let method = MethodSpec::new("m").typed::<(String,), i32>(kind);
             let want = (parameters.to_owned(), "int".to_owned(), kind);
             assert_eq!(described(method), want);
+        }
+    }
+
+    #[test]
+    fn what_javas_source_says_is_kept_beside_the_names_of_classes() {
+        type A = (Vec<String>, Box<[i32]>, HashMap<String, Option<i64>>);
+        let service = descriptor(
+            "x.Users",
+            None,
+            None,
+            vec![
+                MethodSpec::new("a").typed::<A, Vec<u8>>(CallKind::Unary),
+                MethodSpec::new("b")
+                    .parameters_as(["java.util.Map", "x.Outer$Inner"])
+                    .returns("[I"),
+                MethodSpec::new("c")
+                    .requests(Declared::of::<i16>())
+                    .typed::<(), f32>(CallKind::BidiStream),
+            ],
+        );
+        let declared = |index: usize| {
+            let java = service.methods()[index].java.as_deref();
+            let declaration = java.and_then(JavaSignature::declaration);
+            declaration.map(|it| (it.parameters.join(" "), it.result.to_string()))
+        };
+        let of = |parameters: &str, result: &str| Some((parameters.to_owned(), result.to_owned()));
+        assert_eq!(
+            declared(0),
+            of(
+                "java.util.List<java.lang.String> int[] java.util.Map<java.lang.String,java.lang.Long>",
+                "byte[]"
+            )
+        );
+        assert_eq!(declared(1), of("java.util.Map x.Outer.Inner", "int[]"));
+        assert_eq!(declared(2), of(STREAM_OBSERVER, "float"));
+        let names: Vec<&str> = service.types().iter().map(|ty| &*ty.name).collect();
+        for name in [
+            "java.util.List<java.lang.String>",
+            "int[]",
+            "int",
+            "short",
+            "float",
+        ] {
+            assert!(names.contains(&name), "{name} in {names:?}");
         }
     }
 

@@ -18,7 +18,7 @@ mod service;
 
 pub use self::{
     args::{Args, Arguments, JavaValue},
-    describe::{MethodSpec, descriptor},
+    describe::{Declared, MethodSpec, descriptor},
     exception::{exception, exception_with, thrown, thrown_as},
     generic::{GenericClient, GenericMode, UnknownGenericMode, with_built_ins},
     ret::Ret,

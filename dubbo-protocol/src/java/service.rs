@@ -12,7 +12,7 @@ use dubbo_core::{
 
 use super::{
     args::{Args, Arguments, JavaValue},
-    describe::{MethodSpec, descriptor},
+    describe::{Declared, MethodSpec, descriptor},
     ret::Ret,
 };
 
@@ -110,7 +110,7 @@ impl JavaService {
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Response<R>, Status>> + Send + 'static,
     {
-        let method = method.into().requests(T::java_name());
+        let method = method.into().requests(Declared::of::<T>());
         let method = method.typed::<(), R>(CallKind::ClientStream);
         self.add(method, |builder, index| {
             builder.client_stream::<Ret<T>, Ret<R>, _, _>(index, handler)
@@ -126,7 +126,7 @@ impl JavaService {
         F: Fn(Request<Streaming<T>>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Response<Streaming<R>>, Status>> + Send + 'static,
     {
-        let method = method.into().requests(T::java_name());
+        let method = method.into().requests(Declared::of::<T>());
         let method = method.typed::<(), R>(CallKind::BidiStream);
         self.add(method, |builder, index| {
             builder.bidi_stream::<Ret<T>, Ret<R>, _, _>(index, handler)

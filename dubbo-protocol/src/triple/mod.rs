@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use dubbo_core::{
     invoker::Invoker,
     payload::Rules,
-    protocol::{Drained, Exporter, Protocol, ProtocolError},
+    protocol::{Drained, Exporter, Pages, Protocol, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
 };
@@ -88,6 +88,14 @@ impl Protocol for TripleProtocol {
         service: Arc<ServiceDescriptor>,
     ) -> Result<Arc<dyn Invoker>, ProtocolError> {
         self.client.refer(url, &service, self.default_port())
+    }
+
+    async fn mount(
+        &self,
+        server: &Url,
+        pages: Arc<dyn Pages>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        self.servers.mount(server, self.default_port(), pages).await
     }
 
     async fn announce_shutdown(&self) {

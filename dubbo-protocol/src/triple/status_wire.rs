@@ -19,6 +19,7 @@ use super::headers::{
     GRPC_MESSAGE, GRPC_RETRY_PUSHBACK, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind,
     TRI_EXCEPTION_CODE,
 };
+use crate::pushback;
 
 /// Adds `outcome` to `headers`, in a form that `peer` understands.
 ///
@@ -45,6 +46,11 @@ pub(crate) fn write_status(outcome: Result<(), &Status>, peer: PeerKind, headers
     }
     if status.is_done() {
         headers.insert(GRPC_RETRY_PUSHBACK, NEVER);
+    } else if let Some(wait) = status.pushback() {
+        headers.insert(
+            GRPC_RETRY_PUSHBACK,
+            HeaderValue::from(pushback::millis(wait)),
+        );
     }
 }
 
@@ -87,10 +93,15 @@ pub(crate) fn read_status(headers: &HeaderMap) -> Option<Result<(), Status>> {
     let status = Status::new(code, message)
         .with_origin(origin)
         .with_details(details);
-    let never = headers
-        .get(GRPC_RETRY_PUSHBACK)
-        .is_some_and(|value| value.as_bytes().starts_with(b"-"));
-    Some(Err(if never { status.done() } else { status }))
+    let pushback = headers.get(GRPC_RETRY_PUSHBACK);
+    let never = pushback.is_some_and(|value| value.as_bytes().starts_with(b"-"));
+    if never {
+        return Some(Err(status.done()));
+    }
+    let wait = pushback
+        .and_then(|value| value.to_str().ok())
+        .and_then(pushback::read);
+    Some(Err(status.with_pushback(wait)))
 }
 
 /// Whether response headers say that the application failed the call, as Dubbo Java does beside code 2.
@@ -263,6 +274,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[derive(Clone, PartialEq, prost::Message)]
@@ -310,6 +323,27 @@ mod tests {
             .expect("a status")
             .expect_err("an error");
         assert!(!read.is_done());
+    }
+
+    #[test]
+    fn a_refusal_says_how_long_to_wait_in_whole_milliseconds() {
+        let wait = Duration::from_micros(2_500);
+        let mut headers = HeaderMap::new();
+        let refused = Status::resource_exhausted("too many").with_pushback(wait);
+        write_status(Err(&refused), PeerKind::Other, &mut headers);
+        assert_eq!(headers[GRPC_RETRY_PUSHBACK], "3");
+        for (value, want) in [
+            ("3", Some(Duration::from_millis(3))),
+            ("0", Some(Duration::ZERO)),
+            ("soon", None),
+            ("99999999999999999999", None),
+        ] {
+            let pairs = [
+                ("grpc-status", &b"8"[..]),
+                ("grpc-retry-pushback-ms", value.as_bytes()),
+            ];
+            assert_eq!(read(&pairs).pushback(), want, "{value}");
+        }
     }
 
     #[test]

@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use super::client::{Connection, Depth, Options, Shown};
 use crate::{
     backend::{
-        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing,
-        Users, by_id,
+        Backend, Client, Entry, Guard, Hint, OUTAGE_GRACE, Place, Session, Text, TextKey,
+        TextStore, Timing, Users, by_id,
     },
     tree,
 };
@@ -68,7 +68,7 @@ impl Client for Cluster {
 
     fn timing(&self) -> Timing {
         Timing {
-            settle: SETTLE,
+            grace: OUTAGE_GRACE,
             // To show an entry takes two requests, and a list may take several, of which the first that fails ends it.
             limit: self.connection.limit() * 2 + Duration::from_secs(1),
             ..Timing::default()
@@ -223,10 +223,6 @@ impl TextStore for Cluster {
 fn path_of(key: &TextKey) -> String {
     tree::join(&key.group, &key.name)
 }
-
-/// A cluster that has lost its data has everybody's leases gone. Those who show something need this long to notice and to
-/// come back.
-const SETTLE: Duration = Duration::from_secs(5);
 
 /// How long dubbo-go's consumers need until they hear of the next change.
 const DEAF: Duration = Duration::from_millis(200);

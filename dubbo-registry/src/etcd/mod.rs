@@ -14,6 +14,7 @@
 //! | `tls-cert-file`, `tls-key-file` | the own certificate and its key, PEM files, for members that ask for one | none |
 //! | `tls-server-name` | the name that the certificates of the members must be of | the host of each |
 //! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
+//! | `outage-grace` | how long those are kept who are missing after an outage | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go 3.3 looks for it | `true` |
 //! | `namespace`, `dubbo.config-center.root-path` | where the config center's texts stand: `/{namespace}/config`, or this | `/dubbo/config` |
 //!

@@ -16,8 +16,8 @@ use super::{
     layout::{limits, split},
 };
 use crate::backend::{
-    Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing, Users,
-    by_id,
+    Backend, Client, Entry, Guard, Hint, OUTAGE_GRACE, Place, Session, Text, TextKey, TextStore,
+    Timing, Users, by_id,
 };
 
 /// The client of Nacos.
@@ -77,7 +77,7 @@ impl Client for Nacos {
 
     fn timing(&self) -> Timing {
         Timing {
-            settle: SETTLE,
+            grace: OUTAGE_GRACE,
             poll: self.connection.poll(),
             // To show entries takes several requests on some servers, and what was written is waited for.
             limit: self.connection.limit() * 2 + Duration::from_secs(1),
@@ -186,9 +186,6 @@ impl TextStore for Nacos {
         Ok(self.connection.watch(key, hint))
     }
 }
-
-/// Those who show something come back within 4 s after a server has started again; until then it lists nobody.
-const SETTLE: Duration = Duration::from_secs(5);
 
 /// A digest that no text has, with which Nacos writes only where there is none.
 const NOTHING: &str = "0";

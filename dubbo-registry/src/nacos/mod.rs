@@ -9,7 +9,9 @@
 //! | `namespace` | the namespace's id | the public one |
 //! | `group` | the group of services, and of what a report keeps beside revisions and mappings | `DEFAULT_GROUP`; `dubbo` for definitions |
 //! | `timeout` | how long a request may take | 5 s |
+//! | `session` | how long a server may say nothing until all is begun anew on another connection | 15 s |
 //! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
+//! | `outage-grace` | how long those are kept who are missing after an outage | 30 s |
 //! | `poll-interval` | how often the server is asked for what it does not tell by itself: new names of services, texts that come or go | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go before 3.3 looks for it | `true` |
 //!

@@ -1,6 +1,6 @@
 //! What can be followed on a [`Backend`]: the entries of a place, and the names in a folder.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{list::List, registry::RegistryError};
@@ -28,6 +28,10 @@ impl<B: Backend> Source for Entries<B> {
 
     fn is_empty(state: &Self::State) -> bool {
         state.is_empty()
+    }
+
+    fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
+        with_missing(before, now, |entry: &Entry<B::Value>| &entry.id)
     }
 
     async fn ready(&self, session: u64) {
@@ -65,6 +69,10 @@ impl<B: Backend> Source for Names<B> {
         state.is_empty()
     }
 
+    fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
+        with_missing(&**before, &**now, |name: &Arc<str>| name)
+    }
+
     async fn ready(&self, session: u64) {
         self.core.all_tried(session).await;
     }
@@ -79,6 +87,20 @@ impl<B: Backend> Source for Names<B> {
         names.dedup();
         Ok(names.into())
     }
+}
+
+/// `now`, with what of `before` is missing there; `None` if nothing is. In the order of the ids.
+fn with_missing<'s, T: Clone + 's, S: FromIterator<T>>(
+    before: impl IntoIterator<Item = &'s T>,
+    now: impl IntoIterator<Item = &'s T>,
+    id: impl Fn(&T) -> &Arc<str>,
+) -> Option<S> {
+    let mut all: BTreeMap<_, _> = now.into_iter().map(|one| (id(one), one)).collect();
+    let known = all.len();
+    for one in before {
+        all.entry(id(one)).or_insert(one);
+    }
+    (all.len() > known).then(|| all.into_values().cloned().collect())
 }
 
 impl<B: Backend> Core<B> {

@@ -12,7 +12,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::request::{self, Up};
+use super::{
+    doubt::Doubt,
+    request::{self, Up},
+};
 use crate::backend::{Client, Guard, Hint, Session};
 
 /// Something on a server that can be read and watched.
@@ -30,6 +33,9 @@ pub(crate) trait Source: Send + Sync + 'static {
 
     /// Whether there is nothing, which is not believed at once.
     fn is_empty(state: &Self::State) -> bool;
+
+    /// `now`, with what of `before` is missing there; `None` if nothing is.
+    fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State>;
 
     /// Waits until reading makes sense in a new session.
     async fn ready(&self, session: u64);
@@ -64,7 +70,7 @@ pub(super) async fn follow<S: Source>(source: S, seen: watch::Sender<Seen<S::Sta
     let mut follower = Follower {
         backoff: Backoff::new(BackoffPolicy::default()),
         up: None,
-        since: Instant::now(),
+        doubt: Doubt::default(),
         guard: None,
         empty_since: None,
         source,
@@ -82,8 +88,8 @@ struct Follower<S: Source> {
     seen: watch::Sender<Seen<S::State>>,
     backoff: Backoff,
     up: Option<Up>,
-    /// When `up` began.
-    since: Instant,
+    /// How long what is missing is not believed to have gone.
+    doubt: Doubt,
     /// The watch, and the session it was armed in.
     guard: Option<(u64, Guard)>,
     /// When an empty state was read that is not believed yet.
@@ -92,16 +98,19 @@ struct Follower<S: Source> {
 
 impl<S: Source> Follower<S> {
     async fn run(&mut self) {
-        while let Some(up) = request::up(&mut self.sessions, |state| {
-            if let Session::Down(Some(error)) = state {
-                fail(&self.seen, error);
-            }
-        })
-        .await
-        {
+        loop {
+            let lost = Instant::now();
+            let up = request::up(&mut self.sessions, |state| {
+                if let Session::Down(Some(error)) = state {
+                    fail(&self.seen, error);
+                }
+            });
+            let Some(up) = up.await else {
+                return;
+            };
             if self.up != Some(up) {
                 self.up = Some(up);
-                self.since = Instant::now();
+                self.doubt.begin(lost, request::grace(self.source.client()));
                 self.empty_since = None;
             }
             let sessions = self.sessions.clone();
@@ -140,26 +149,33 @@ impl<S: Source> Follower<S> {
         request::within(self.source.client(), what, self.source.read()).await
     }
 
-    /// Shows what was read, unless it is empty and there may be another reason than that nobody is left; how long to wait
-    /// until the next look.
+    /// Shows what was read, but for what is missing and may be coming back, and an empty state that may not last; how long
+    /// to wait until the next look.
     fn take(&mut self, state: S::State) -> Duration {
-        let had = |seen: &Seen<S::State>| seen.last.as_ref().is_some_and(|l| !S::is_empty(l));
-        if S::is_empty(&state) && had(&self.seen.borrow()) {
-            let now = Instant::now();
+        let now = Instant::now();
+        let timing = self.source.client().timing();
+        let mut believed = self.doubt.end();
+        if S::is_empty(&state) {
             let first = *self.empty_since.get_or_insert(now);
-            let timing = self.source.client().timing();
-            let believed = (self.since + timing.settle).max(first + timing.confirm_empty);
-            if now < believed {
-                return believed - now;
-            }
+            believed = believed.max(first + timing.confirm_empty);
+        } else {
+            self.empty_since = None;
         }
-        self.empty_since = None;
+        let poll = request::poll(self.source.client());
+        let kept = match &self.seen.borrow().last {
+            Some(before) if now < believed => S::with_missing(before, &state),
+            _ => None,
+        };
+        let (shown, wait) = match kept {
+            Some(kept) => (kept, poll.min(believed - now)),
+            None => (state, poll),
+        };
         self.seen.send_if_modified(|seen| {
-            let is_news = seen.error.take().is_some() || seen.last.as_ref() != Some(&state);
-            seen.last = Some(state);
+            let is_news = seen.error.take().is_some() || seen.last.as_ref() != Some(&shown);
+            seen.last = Some(shown);
             is_news
         });
-        request::poll(self.source.client())
+        wait
     }
 
     /// Waits for a reason to look again.

@@ -7,12 +7,14 @@
 //!   the server refuses is given back to whoever made it; a refused change leaves what was there before.
 //! - What is followed is read in full whenever there may be news ([`follow`]): when the server hints at it, on a new
 //!   connection, and now and then. An equal state is no news, a failure is never an empty state, and an empty state is
-//!   believed only when it lasts. In a new session nothing is read before all that we show was shown again, or our own
+//!   believed only when it lasts. After an outage those who are missing stay for a while, as they may be coming back
+//!   ([`doubt`]). In a new session nothing is read before all that we show was shown again, or our own
 //!   entries would be missing in it. One task follows one thing for all who ask for it.
 //!
 //! Every request has a time limit, so that one that hangs holds up its own place at most. Failures are tried again for
 //! ever, with growing pauses.
 
+mod doubt;
 mod entries;
 mod follow;
 mod follows;

@@ -98,6 +98,12 @@ pub(crate) fn poll<C: Client + ?Sized>(client: &C) -> Duration {
     Backoff::new(policy).next_wait()
 }
 
+/// How long after an outage what is missing is kept.
+pub(crate) fn grace<C: Client + ?Sized>(client: &C) -> Duration {
+    let wanted = client.users().grace();
+    wanted.unwrap_or_else(|| client.timing().grace)
+}
+
 /// Waits until the server is reached, or its client says that it cannot be.
 pub(crate) async fn reached<C: Client + ?Sized>(client: &C) -> Result<(), RegistryError> {
     let mut sessions = client.session();

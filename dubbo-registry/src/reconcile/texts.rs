@@ -241,6 +241,10 @@ impl<S: TextStore> Source for Content<S> {
         state.is_none()
     }
 
+    fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
+        (before.is_some() && now.is_none()).then(|| before.clone())
+    }
+
     /// Texts outlive sessions.
     async fn ready(&self, _session: u64) {}
 

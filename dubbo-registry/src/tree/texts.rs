@@ -53,6 +53,10 @@ impl TextLayout for Texts {
         vec![key(&join(&join(&self.root, "mapping"), interface))]
     }
 
+    fn collection(&self, application: &str) -> TextKey {
+        key(&join(&join(&self.root, "metadata-gc"), application))
+    }
+
     fn definition(&self, id: &str) -> TextKey {
         let mut parts = id.splitn(5, ':');
         let [interface, version, group, side, application] =

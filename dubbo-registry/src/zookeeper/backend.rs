@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     backend::{
-        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Timing,
-        Users,
+        Backend, Client, Entry, Guard, Hint, OUTAGE_GRACE, Place, Session, Text, TextKey,
+        TextStore, Timing, Users,
     },
     tree,
 };
@@ -129,7 +129,7 @@ impl Client for Ensemble {
 
     fn timing(&self) -> Timing {
         Timing {
-            settle: SETTLE,
+            grace: OUTAGE_GRACE,
             // To show an entry takes several requests, of which the first that fails ends it.
             limit: self.connection.limit() * 2 + Duration::from_secs(1),
             ..Timing::default()
@@ -314,7 +314,3 @@ fn path_of(key: &TextKey) -> String {
 fn is_race(failure: &Failure) -> bool {
     matches!(failure.why, Why::Absent | Why::Changed | Why::Exists)
 }
-
-/// An ensemble that has lost its data has everybody's sessions expire. Those who show something need this long to notice
-/// and to come back.
-const SETTLE: Duration = Duration::from_secs(5);

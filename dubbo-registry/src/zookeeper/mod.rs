@@ -11,6 +11,7 @@
 //! | `timeout` | how long a request may take, and how long a server may be silent | 5 s |
 //! | `jute.maxbuffer` | the most bytes of a request, as the servers are set up | 1048575 |
 //! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
+//! | `outage-grace` | how long those are kept who are missing after an outage | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go 3.3 looks for it | `true` |
 //! | `namespace`, `dubbo.config-center.root-path` | where the config center's texts stand: `/{namespace}/config`, or this | `/dubbo/config` |
 //!

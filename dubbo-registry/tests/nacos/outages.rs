@@ -88,7 +88,9 @@ async fn an_empty_list_after_a_restart_is_not_believed() {
     let name = service("providers:a.B::");
     let other = nacos.client();
     other.register(&name, [theirs(1)]);
-    let program = Program::with(&nacos, "timeout=1s");
+    // It is longer away than the grace of other tests.
+    let address = nacos.address();
+    let program = Program::at(&format!("{address}?poll-interval=500ms&timeout=1s"));
     let registry = program.registry();
     let mut subscription = subscribe(&*registry).await;
     sees(&mut subscription, &[1]).await;

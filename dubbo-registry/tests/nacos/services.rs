@@ -155,10 +155,9 @@ async fn registry_t16_two_of_one_service_stand_side_by_side_and_what_is_taken_ba
         }
     })
     .await;
-    assert_eq!(
-        lists(&nacos, &name.name).split_off(before),
-        Vec::<Vec<i64>>::new()
-    );
+    // An empty list may come once more, where the answer to the last one was lost with the connection.
+    let shown = lists(&nacos, &name.name).split_off(before).concat();
+    assert_eq!(shown, Vec::<i64>::new());
     assert!(nacos.registered(&name).is_empty());
     assert_eq!(
         nacos.requests("InstanceRequest"),

@@ -37,7 +37,10 @@ impl Program {
 
     /// `params` are in the registry's URL.
     pub(crate) fn with(nacos: &ScriptedNacos, params: &str) -> Self {
-        Self::at(&format!("{}?poll-interval=500ms&{params}", nacos.address()))
+        Self::at(&format!(
+            "{}?poll-interval=500ms&outage-grace=1s&{params}",
+            nacos.address()
+        ))
     }
 
     /// `rest` is the registry's URL after `nacos://`.

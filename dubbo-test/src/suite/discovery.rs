@@ -8,6 +8,7 @@ use dubbo_core::{
     discovery::{ServiceDiscovery, ServiceInstance},
     subscription::Subscription,
 };
+use futures_util::future::join_all;
 
 use super::{Hook, Subject, subject::own};
 
@@ -192,15 +193,18 @@ pub async fn many_come_and_go_at_once(subject: Discoveries) {
     let mut watch = watch(&*ours, "many").await;
     let handles: Vec<_> = (0..4).map(|_| subject.handle()).collect();
     let instances: Vec<_> = (1..=60).map(|port| instance(port, "many", "1")).collect();
-    for (n, instance) in instances.iter().enumerate() {
-        handles[n % 4].register(instance).await.expect("registers");
+    let each = || {
+        let numbered = instances.iter().enumerate();
+        numbered.map(|(n, instance)| (&handles[n % 4], instance))
+    };
+    let come = each().map(|(handle, instance)| handle.register(instance));
+    for outcome in join_all(come).await {
+        outcome.expect("registers");
     }
     sees(&subject, &mut watch, &instances.iter().collect::<Vec<_>>()).await;
-    for (n, instance) in instances.iter().enumerate().skip(1) {
-        handles[n % 4]
-            .unregister(instance)
-            .await
-            .expect("unregisters");
+    let go = each().skip(1);
+    for outcome in join_all(go.map(|(handle, instance)| handle.unregister(instance))).await {
+        outcome.expect("unregisters");
     }
     sees(&subject, &mut watch, &[&instances[0]]).await;
     for handle in handles {

@@ -11,6 +11,7 @@ use dubbo_core::{
     subscription::Subscription,
     url::Url,
 };
+use futures_util::future::join_all;
 
 use super::{Hook, Subject, subject::own};
 use crate::soon;
@@ -291,12 +292,14 @@ pub async fn many_come_and_go_at_once(subject: Registries) {
             .enumerate()
             .map(|(n, url)| (&handles[n % 4], url))
     };
-    for (handle, url) in each() {
-        handle.register(url).await.expect("registers");
+    let come = each().map(|(handle, url)| handle.register(url));
+    for outcome in join_all(come).await {
+        outcome.expect("registers");
     }
     sees(&mut subscription, &urls.iter().collect::<Vec<_>>()).await;
-    for (handle, url) in each().filter(|(_, url)| url.port() != Some(7)) {
-        handle.unregister(url).await.expect("unregisters");
+    let go = each().filter(|(_, url)| url.port() != Some(7));
+    for outcome in join_all(go.map(|(handle, url)| handle.unregister(url))).await {
+        outcome.expect("unregisters");
     }
     sees(&mut subscription, &[&urls[6]]).await;
     for handle in handles {

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dubbo_core::{
-    metadata::{CasOutcome, Mapping, MetadataReport},
+    metadata::{CasOutcome, Mapping, MetadataReport, Ticket},
     registry::RegistryErrorKind,
     subscription::Subscription,
 };
@@ -31,6 +31,7 @@ macro_rules! report_suite {
             following_survives_lost_connections,
             groups_of_a_report_do_not_see_each_other,
             metadata_is_kept_by_revision,
+            of_those_who_collect_one_is_first,
             revisions_are_listed_or_it_is_said_that_they_cannot_be,
             two_writers_lose_no_name,
             unsubscribing_leaves_nothing_behind,
@@ -125,6 +126,32 @@ pub async fn a_mapping_is_made_by_one_and_changed_by_who_read_it(subject: Report
     let stale = report.cas_mapping(&interface, &found, ticket).await;
     assert_eq!(stale.expect("answers"), CasOutcome::Conflict);
     mapped(&subject, &*report, &interface, "x,y").await;
+}
+
+/// Who says first that it looks for stale metadata is the one who does, and the others are told.
+pub async fn of_those_who_collect_one_is_first(subject: Reports) {
+    if let Err(reason) = subject.hooks.compares {
+        left_out("of_those_who_collect_one_is_first", reason);
+        return;
+    }
+    let (one, other) = (subject.handle(), subject.handle());
+    let app = own("collected");
+    let mut last = None;
+    for now in [1_700_000_000_000, 1_700_086_400_000] {
+        let (found, ticket) = collection(&subject, &*one, &app, last).await;
+        assert_eq!(found, last);
+        let (_, late) = collection(&subject, &*other, &app, last).await;
+        let first = one.cas_last_collection(&app, now, ticket.clone()).await;
+        assert_eq!(first.expect("writes"), CasOutcome::Written);
+        for (report, ticket) in [(&other, late), (&one, ticket)] {
+            let second = report.cas_last_collection(&app, now + 1, ticket).await;
+            assert_eq!(second.expect("answers"), CasOutcome::Conflict);
+        }
+        last = Some(now);
+    }
+    collection(&subject, &*other, &app, last).await;
+    let another = other.last_collection(&own("uncollected")).await;
+    assert_eq!(another.expect("reads").0, None);
 }
 
 /// Case 82 and T10: two who add names as fast as they can, a hundred times.
@@ -328,13 +355,33 @@ async fn metadata(
         .await;
 }
 
+/// Waits until the last collection is `want`.
+async fn collection(
+    subject: &Reports,
+    report: &dyn MetadataReport,
+    app: &str,
+    want: Option<u64>,
+) -> (Option<u64>, Ticket) {
+    subject
+        .soon(&format!("the last collection {want:?}"), async {
+            loop {
+                let found = report.last_collection(app).await.expect("reads");
+                if found.0 == want {
+                    return found;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await
+}
+
 /// Waits until the mapping reads as `want`.
 async fn mapped(
     subject: &Reports,
     report: &dyn MetadataReport,
     interface: &str,
     want: &str,
-) -> (Mapping, dubbo_core::metadata::Ticket) {
+) -> (Mapping, Ticket) {
     subject
         .soon(&format!("the mapping {want}"), async {
             loop {

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
-    discovery::ServiceDiscovery,
+    discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
     extension::{ExtensionPoint, Extensions},
     filter::Filter,
     metadata::MetadataReport,
@@ -12,12 +12,13 @@ use dubbo_core::{
     url::Url,
     yaml::{Location, Places, Problem, ProblemKind, Problems, nearest},
 };
+use dubbo_metadata::instance::Labels;
 
 use super::{
-    Config, MetadataType, MethodConfig, ReferenceConfig, RegistryConfig, RegistryType,
-    ServiceConfig,
+    Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig, ReferenceConfig,
+    RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
-    names::{self, Fault, IN_PROCESS},
+    names::{self, FILE_CACHE, Fault, IN_PROCESS},
 };
 
 /// Checks what only the whole configuration can tell, code included.
@@ -37,6 +38,8 @@ pub(super) fn check(
     check.tls();
     check.registries();
     check.metadata();
+    check.instances();
+    check.metadata_services();
     check.provider();
     check.consumer();
 }
@@ -54,6 +57,7 @@ impl Check<'_> {
         for (id, protocol) in &self.config.protocols {
             let path = format!("dubbo.protocols.{id}");
             self.plugin_opt::<dyn Protocol>(&format!("{path}.name"), protocol.name.as_ref());
+            self.openapi(&path, protocol);
             let (name, port) = (protocol.name_or_default(), protocol.port_or_default());
             if name.eq_ignore_ascii_case(IN_PROCESS) {
                 continue;
@@ -72,6 +76,21 @@ impl Check<'_> {
                 let message = format!("listens on {port}, as `dubbo.protocols.{other}` does");
                 self.error(ProblemKind::Conflict, &path, "", message);
             }
+        }
+    }
+
+    fn openapi(&mut self, path: &str, protocol: &ProtocolConfig) {
+        let openapi = &protocol.triple.openapi;
+        let path = format!("{path}.triple.openapi");
+        for bad in openapi.resolve().err().into_iter().flatten() {
+            let path = format!("{path}.{}", bad.key);
+            self.error(ProblemKind::Type, &path, &bad.value, bad.message);
+        }
+        let name = protocol.name_or_default();
+        let plugin = self.extensions.canonical::<dyn Protocol>(name);
+        if plugin.is_ok_and(|plugin| plugin != TRIPLE) && *openapi != OpenApiConfig::new() {
+            let message = format!("only `{TRIPLE}` serves pages, and the protocol is `{name}`");
+            self.error(ProblemKind::Conflict, &path, "", message);
         }
     }
 
@@ -127,6 +146,13 @@ impl Check<'_> {
                 let message = "takes no parameters; write them under `params`";
                 self.error(ProblemKind::Type, &address_path, address, message);
             }
+            if let Some(value) = registry.params.get(FILE_CACHE)
+                && value.parse::<bool>().is_err()
+            {
+                let message = format!("expected `true` or `false`, found `{value}`");
+                let path = format!("{path}.params.{FILE_CACHE}");
+                self.error(ProblemKind::Type, &path, value, message);
+            }
             let hosts = registry.hosts();
             // What a plugin needs is known of those that are there.
             if hosts.is_empty()
@@ -160,7 +186,7 @@ impl Check<'_> {
 
     /// What a registry of this type needs of its plugin.
     fn roads(&mut self, path: &str, registry: &RegistryConfig, plugin: &str) {
-        let kind = registry.type_or_default(self.extensions);
+        let kind = registry.type_or_default(self.config, self.extensions);
         if kind != RegistryType::Service {
             self.plugin::<dyn Registry>(path, plugin);
         }
@@ -192,7 +218,7 @@ impl Check<'_> {
         let name = application.name.as_deref().unwrap_or(APPLICATION_NAME);
         let is_registered = self.config.registries.values().any(|registry| {
             !registry.is_off()
-                && registry.type_or_default(self.extensions) != RegistryType::Interface
+                && registry.type_or_default(self.config, self.extensions) != RegistryType::Interface
         });
         if let Some(reason) = unfit_name(name).filter(|_| is_registered) {
             self.error(ProblemKind::Type, "dubbo.application.name", name, reason);
@@ -220,6 +246,59 @@ impl Check<'_> {
         }
         let protocol = application.metadata_service_protocol.as_ref();
         self.plugin_opt::<dyn Protocol>("dubbo.application.metadata-service-protocol", protocol);
+    }
+
+    /// What instances say about themselves, and who looks at those of others.
+    fn instances(&mut self) {
+        let config = self.config;
+        for (label, value) in &config.labels {
+            if let Err(error) = Labels::default().insert(label, value) {
+                let path = format!("dubbo.labels.{label}");
+                self.error(ProblemKind::Type, &path, value, error.to_string());
+            }
+        }
+        self.plugin_opt::<dyn Protocol>(
+            "dubbo.application.protocol",
+            config.application.protocol.as_ref(),
+        );
+        for name in config.metadata.instance_customizer.iter().flatten() {
+            self.plugin::<dyn InstanceCustomizer>("dubbo.metadata.instance-customizer", name);
+        }
+        for (id, registry) in &config.registries {
+            let path = format!("dubbo.registries.{id}.instance-filter");
+            for name in registry.instance_filter.iter().flatten() {
+                self.plugin::<dyn InstanceListFilter>(&path, name);
+            }
+        }
+    }
+
+    /// Who may call the metadata services, and where the one for operators is.
+    fn metadata_services(&mut self) {
+        let metadata = &self.config.metadata;
+        let token = metadata.token.as_ref().map(Secret::expose);
+        if let Some(token) = token.filter(|token| !is_token(token)) {
+            let message = format!(
+                "must have 1 to {LONGEST_TOKEN} visible ASCII characters, because it travels in a header"
+            );
+            self.error(ProblemKind::Type, "dubbo.metadata.token", token, message);
+        }
+        let mut protocols = self.config.protocols.values();
+        let has_triple = protocols.any(|protocol| {
+            let name = self
+                .extensions
+                .canonical::<dyn Protocol>(protocol.name_or_default());
+            name.is_ok_and(|name| name == TRIPLE)
+        });
+        if metadata.admin == Some(true) && !has_triple {
+            let message =
+                "needs a Triple server: add one to `dubbo.protocols`, such as `tri: {port: 50051}`";
+            self.error(
+                ProblemKind::Missing,
+                "dubbo.metadata.admin",
+                "true",
+                message,
+            );
+        }
     }
 
     /// What a plugin can do that is not there is not known; that it is not there is said already.
@@ -403,6 +482,10 @@ fn unfit_name(name: &str) -> Option<&'static str> {
     }
 }
 
+fn is_token(text: &str) -> bool {
+    (1..=LONGEST_TOKEN).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// What calls a service takes.
 pub(crate) struct Served {
     pub(crate) key: ServiceKey,
@@ -430,3 +513,9 @@ impl Served {
 
 /// The id of the protocol that is there when none is set.
 const DEFAULT_PROTOCOL_ID: &str = "tri";
+
+/// The plugin that serves Triple.
+const TRIPLE: &str = "tri";
+
+/// It stands in the metadata of an instance, which has little room.
+const LONGEST_TOKEN: usize = 256;

@@ -29,6 +29,12 @@ pub const MAX_SERVER_SEND_MSG_SIZE: u64 = (2 << 30) - 1;
 /// `consumer.max-wait-time-for-service-discovery`.
 pub const MAX_WAIT_TIME_FOR_SERVICE_DISCOVERY: Duration = Duration::from_secs(3);
 
+/// `metadata.cache.size`, in bytes: 64 MiB.
+pub const METADATA_CACHE_SIZE: u64 = 64 << 20;
+
+/// `metadata.rate-limit`: requests a second for metadata from one peer.
+pub const METADATA_RATE_LIMIT: u32 = 200;
+
 /// `protocols.<id>.port` of the protocol `dubbo`.
 pub const PORT_DUBBO: u16 = 20_880;
 

@@ -140,13 +140,15 @@ impl Draft {
         self.problems.error(problem);
     }
 
-    /// Checks the configuration as a whole: every id and plugin that is named must exist, no two services may be the same,
-    /// URLs must be URLs.
+    /// Takes the labels that are environment variables, and checks the configuration as a whole: every id and plugin that
+    /// is named must exist, no two services may be the same, URLs must be URLs.
     ///
     /// # Errors
     ///
     /// All that is wrong, here and in the files.
-    pub fn check(self, extensions: &Extensions) -> Result<Loaded, ConfigErrors> {
+    pub fn check(mut self, extensions: &Extensions) -> Result<Loaded, ConfigErrors> {
+        let from_environment = self.config.env.labels(&self.environment);
+        self.config.labels.extend(from_environment);
         let mut problems = self.problems;
         check::check(&self.config, &self.places, extensions, &mut problems);
         if self.config.strict == Some(false) {

@@ -49,14 +49,14 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, Config, ConsumerConfig, Hessian2Config, Layered, LogFormat, LogLevel,
-        LoggerConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig,
-        ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig, RegistryType, Secret,
+        ApplicationConfig, ApplicationMigrationConfig, Config, ConsumerConfig, EnvConfig, Hessian2Config, Layered, LogFormat,
+        LogLevel, LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, MigrationConfig,
+        OpenApiConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig, RegistryType, Secret,
         Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,
     },
 };
 
-pub(crate) use self::{check::Served, names::direct_url};
+pub(crate) use self::{check::Served, names::{FILE_CACHE, direct_url}};
 
 #[cfg(test)]
 mod tests;

@@ -133,6 +133,9 @@ const FEATURES: [(&str, &str); 3] = [
     ("zookeeper", "zookeeper"),
 ];
 
+/// The parameter of a registry that switches files off for what it makes known, as in Dubbo Java.
+pub(crate) const FILE_CACHE: &str = "file-cache";
+
 /// The protocol that has no port.
 pub(super) const IN_PROCESS: &str = "injvm";
 

@@ -512,11 +512,18 @@ impl ::dubbo_core::codegen::prost::Name for MigrationStatusRequest {
 #[derive(Clone, PartialEq, ::dubbo_core::codegen::prost::Message)]
 #[prost(prost_path = "::dubbo_core::codegen::prost")]
 pub struct MigrationStatusResponse {
-    /// The rule in force, in the YAML of Dubbo Java.
+    /// The consumer application.
     #[prost(string, tag = "1")]
-    pub rule: ::dubbo_core::codegen::prost::alloc::string::String,
-    #[prost(message, repeated, tag = "2")]
-    pub references: ::dubbo_core::codegen::prost::alloc::vec::Vec<MigrationState>,
+    pub application: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// Who said the rule that counts; empty without one.
+    #[prost(string, tag = "2")]
+    pub rule_from: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// The last text that could not be read as a rule, if no rule came from the same place since.
+    #[prost(string, tag = "3")]
+    pub refused: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// Every reference that is followed by both paths, or may be.
+    #[prost(message, repeated, tag = "4")]
+    pub references: ::dubbo_core::codegen::prost::alloc::vec::Vec<ReferenceMigration>,
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
@@ -532,32 +539,71 @@ impl ::dubbo_core::codegen::prost::Name for MigrationStatusResponse {
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-#[derive(Clone, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
+#[derive(Clone, PartialEq, ::dubbo_core::codegen::prost::Message)]
 #[prost(prost_path = "::dubbo_core::codegen::prost")]
-pub struct MigrationState {
-    /// The service that is referred to.
+pub struct ReferenceMigration {
+    /// `group/interface:version` of the service.
     #[prost(string, tag = "1")]
     pub service: ::dubbo_core::codegen::prost::alloc::string::String,
-    /// The registry's id in the configuration.
+    /// What messages call the registry.
     #[prost(string, tag = "2")]
     pub registry: ::dubbo_core::codegen::prost::alloc::string::String,
-    /// `FORCE_INTERFACE`, `APPLICATION_FIRST`, `FORCE_APPLICATION` or `INTERFACE_FIRST`.
+    /// `FORCE_INTERFACE`, `INTERFACE_FIRST`, `APPLICATION_FIRST` or `FORCE_APPLICATION`.
     #[prost(string, tag = "3")]
     pub step: ::dubbo_core::codegen::prost::alloc::string::String,
-    /// As Dubbo Java reports it.
+    /// Who said so.
     #[prost(string, tag = "4")]
-    pub status_json: ::dubbo_core::codegen::prost::alloc::string::String,
+    pub said_by: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// How many addresses the preferred path must have for each one of the other.
+    #[prost(double, tag = "5")]
+    pub threshold: f64,
+    /// How many calls in a hundred may go by the path that the step prefers.
+    #[prost(uint32, tag = "6")]
+    pub proportion: u32,
+    /// The step that it is to be in and that is not taken yet; empty when there is none.
+    #[prost(string, tag = "7")]
+    pub wanted: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// Why that step was refused; it is tried again with each change.
+    #[prost(string, tag = "8")]
+    pub refused: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// The path that calls go by, as long as it has an address: `app` or `interface`.
+    #[prost(string, tag = "9")]
+    pub preferred: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// Why that path.
+    #[prost(string, tag = "10")]
+    pub why: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// How many addresses there are by the application; not there when it is not followed.
+    #[prost(uint64, optional, tag = "11")]
+    pub application_addresses: ::core::option::Option<u64>,
+    /// How many there are by the interface.
+    #[prost(uint64, optional, tag = "12")]
+    pub interface_addresses: ::core::option::Option<u64>,
+    /// How many calls, further attempts counted, went by the application.
+    #[prost(uint64, tag = "13")]
+    pub application_calls: u64,
+    /// How many went by the interface.
+    #[prost(uint64, tag = "14")]
+    pub interface_calls: u64,
+    /// The JSON of Dubbo Java's `consumption`: the path that takes the calls.
+    #[prost(string, tag = "15")]
+    pub consumption: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// The JSON of Dubbo Java's `migrationStepStatus`: the last step that was taken or refused.
+    #[prost(string, tag = "16")]
+    pub migration_step_status: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// All that in short, as Dubbo Java's operator console has it, such as `AF(I-10,A-4)`.
+    #[prost(string, tag = "17")]
+    pub text: ::dubbo_core::codegen::prost::alloc::string::String,
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-impl ::dubbo_core::codegen::prost::Name for MigrationState {
-    const NAME: &'static str = "MigrationState";
+impl ::dubbo_core::codegen::prost::Name for ReferenceMigration {
+    const NAME: &'static str = "ReferenceMigration";
     const PACKAGE: &'static str = "dubbo.rust.metadata.v1";
     fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
-        "dubbo.rust.metadata.v1.MigrationState".into()
+        "dubbo.rust.metadata.v1.ReferenceMigration".into()
     }
     fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
-        "type.googleapis.com/dubbo.rust.metadata.v1.MigrationState".into()
+        "type.googleapis.com/dubbo.rust.metadata.v1.ReferenceMigration".into()
     }
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
@@ -565,7 +611,7 @@ impl ::dubbo_core::codegen::prost::Name for MigrationState {
 #[derive(Clone, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
 #[prost(prost_path = "::dubbo_core::codegen::prost")]
 pub struct SetMigrationRuleRequest {
-    /// In the YAML of Dubbo Java. Empty takes the rule back.
+    /// In the YAML of Dubbo Java. Empty takes the last one back.
     #[prost(string, tag = "1")]
     pub rule: ::dubbo_core::codegen::prost::alloc::string::String,
 }
@@ -769,7 +815,7 @@ pub trait MetadataAdmin: ::core::marker::Send + ::core::marker::Sync + 'static {
             ::dubbo_core::codegen::Status,
         >,
     > + ::core::marker::Send;
-    /// The rule of the migration in force, and where each reference stands.
+    /// Who said the rule of the migration that is in force, and how far each reference is.
     fn migration_status(
         &self,
         request: ::dubbo_core::codegen::Request<self::MigrationStatusRequest>,
@@ -779,7 +825,8 @@ pub trait MetadataAdmin: ::core::marker::Send + ::core::marker::Sync + 'static {
             ::dubbo_core::codegen::Status,
         >,
     > + ::core::marker::Send;
-    /// Puts a rule of the migration in force in this process, until a newer one comes from elsewhere or it ends.
+    /// Takes in a rule of the migration as if it came from a config center: it counts until a newer one comes, or this
+    /// process ends.
     fn set_migration_rule(
         &self,
         request: ::dubbo_core::codegen::Request<self::SetMigrationRuleRequest>,
@@ -1067,7 +1114,7 @@ impl MetadataAdminClient {
                 ::dubbo_core::codegen::ProtoJson<self::MappingsResponse>,
             >(4, ::core::convert::Into::into(request))
     }
-    /// The rule of the migration in force, and where each reference stands.
+    /// Who said the rule of the migration that is in force, and how far each reference is.
     pub fn migration_status(
         &self,
         request: impl ::core::convert::Into<
@@ -1083,7 +1130,8 @@ impl MetadataAdminClient {
                 ::dubbo_core::codegen::ProtoJson<self::MigrationStatusResponse>,
             >(5, ::core::convert::Into::into(request))
     }
-    /// Puts a rule of the migration in force in this process, until a newer one comes from elsewhere or it ends.
+    /// Takes in a rule of the migration as if it came from a config center: it counts until a newer one comes, or this
+    /// process ends.
     pub fn set_migration_rule(
         &self,
         request: impl ::core::convert::Into<
@@ -2887,193 +2935,6 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::MetadataEvent
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-impl ::dubbo_core::codegen::serde::Serialize for self::MigrationState {
-    #[allow(deprecated)]
-    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
-    where
-        S: ::dubbo_core::codegen::serde::Serializer,
-    {
-        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
-        let mut len = 0;
-        if !self.service.is_empty() {
-            len += 1;
-        }
-        if !self.registry.is_empty() {
-            len += 1;
-        }
-        if !self.step.is_empty() {
-            len += 1;
-        }
-        if !self.status_json.is_empty() {
-            len += 1;
-        }
-        let mut struct_ser = serializer
-            .serialize_struct("dubbo.rust.metadata.v1.MigrationState", len)?;
-        if !self.service.is_empty() {
-            struct_ser.serialize_field("service", &self.service)?;
-        }
-        if !self.registry.is_empty() {
-            struct_ser.serialize_field("registry", &self.registry)?;
-        }
-        if !self.step.is_empty() {
-            struct_ser.serialize_field("step", &self.step)?;
-        }
-        if !self.status_json.is_empty() {
-            struct_ser.serialize_field("status_json", &self.status_json)?;
-        }
-        struct_ser.end()
-    }
-}
-#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
-#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::MigrationState {
-    #[allow(deprecated)]
-    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-    where
-        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
-    {
-        const FIELDS: &[&str] = &[
-            "service",
-            "registry",
-            "step",
-            "status_json",
-            "statusJson",
-        ];
-        #[allow(clippy::enum_variant_names)]
-        enum GeneratedField {
-            Service,
-            Registry,
-            Step,
-            StatusJson,
-        }
-        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
-            fn deserialize<D>(
-                deserializer: D,
-            ) -> ::std::result::Result<GeneratedField, D::Error>
-            where
-                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
-            {
-                struct GeneratedVisitor;
-                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
-                    type Value = GeneratedField;
-                    fn expecting(
-                        &self,
-                        formatter: &mut ::std::fmt::Formatter<'_>,
-                    ) -> ::std::fmt::Result {
-                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
-                    }
-                    #[allow(unused_variables)]
-                    fn visit_str<E>(
-                        self,
-                        value: &str,
-                    ) -> ::std::result::Result<GeneratedField, E>
-                    where
-                        E: ::dubbo_core::codegen::serde::de::Error,
-                    {
-                        match value {
-                            "service" => Ok(GeneratedField::Service),
-                            "registry" => Ok(GeneratedField::Registry),
-                            "step" => Ok(GeneratedField::Step),
-                            "statusJson" | "status_json" => {
-                                Ok(GeneratedField::StatusJson)
-                            }
-                            _ => {
-                                Err(
-                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
-                                        value,
-                                        FIELDS,
-                                    ),
-                                )
-                            }
-                        }
-                    }
-                }
-                deserializer.deserialize_identifier(GeneratedVisitor)
-            }
-        }
-        struct GeneratedVisitor;
-        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
-            type Value = self::MigrationState;
-            fn expecting(
-                &self,
-                formatter: &mut ::std::fmt::Formatter<'_>,
-            ) -> ::std::fmt::Result {
-                formatter.write_str("struct dubbo.rust.metadata.v1.MigrationState")
-            }
-            fn visit_map<V>(
-                self,
-                mut map_: V,
-            ) -> ::std::result::Result<self::MigrationState, V::Error>
-            where
-                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
-            {
-                let mut service__ = None;
-                let mut registry__ = None;
-                let mut step__ = None;
-                let mut status_json__ = None;
-                while let Some(k) = map_.next_key()? {
-                    match k {
-                        GeneratedField::Service => {
-                            if service__.is_some() {
-                                return Err(
-                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
-                                        "service",
-                                    ),
-                                );
-                            }
-                            service__ = map_.next_value::<::core::option::Option<_>>()?;
-                        }
-                        GeneratedField::Registry => {
-                            if registry__.is_some() {
-                                return Err(
-                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
-                                        "registry",
-                                    ),
-                                );
-                            }
-                            registry__ = map_.next_value::<::core::option::Option<_>>()?;
-                        }
-                        GeneratedField::Step => {
-                            if step__.is_some() {
-                                return Err(
-                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
-                                        "step",
-                                    ),
-                                );
-                            }
-                            step__ = map_.next_value::<::core::option::Option<_>>()?;
-                        }
-                        GeneratedField::StatusJson => {
-                            if status_json__.is_some() {
-                                return Err(
-                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
-                                        "statusJson",
-                                    ),
-                                );
-                            }
-                            status_json__ = map_
-                                .next_value::<::core::option::Option<_>>()?;
-                        }
-                    }
-                }
-                Ok(self::MigrationState {
-                    service: service__.unwrap_or_default(),
-                    registry: registry__.unwrap_or_default(),
-                    step: step__.unwrap_or_default(),
-                    status_json: status_json__.unwrap_or_default(),
-                })
-            }
-        }
-        deserializer
-            .deserialize_struct(
-                "dubbo.rust.metadata.v1.MigrationState",
-                FIELDS,
-                GeneratedVisitor,
-            )
-    }
-}
-#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
-#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
 impl ::dubbo_core::codegen::serde::Serialize for self::MigrationStatusRequest {
     #[allow(deprecated)]
     fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
@@ -3176,7 +3037,13 @@ impl ::dubbo_core::codegen::serde::Serialize for self::MigrationStatusResponse {
     {
         use ::dubbo_core::codegen::serde::ser::SerializeStruct;
         let mut len = 0;
-        if !self.rule.is_empty() {
+        if !self.application.is_empty() {
+            len += 1;
+        }
+        if !self.rule_from.is_empty() {
+            len += 1;
+        }
+        if !self.refused.is_empty() {
             len += 1;
         }
         if !self.references.is_empty() {
@@ -3184,8 +3051,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::MigrationStatusResponse {
         }
         let mut struct_ser = serializer
             .serialize_struct("dubbo.rust.metadata.v1.MigrationStatusResponse", len)?;
-        if !self.rule.is_empty() {
-            struct_ser.serialize_field("rule", &self.rule)?;
+        if !self.application.is_empty() {
+            struct_ser.serialize_field("application", &self.application)?;
+        }
+        if !self.rule_from.is_empty() {
+            struct_ser.serialize_field("rule_from", &self.rule_from)?;
+        }
+        if !self.refused.is_empty() {
+            struct_ser.serialize_field("refused", &self.refused)?;
         }
         if !self.references.is_empty() {
             struct_ser.serialize_field("references", &self.references)?;
@@ -3202,10 +3075,18 @@ for self::MigrationStatusResponse {
     where
         D: ::dubbo_core::codegen::serde::Deserializer<'de>,
     {
-        const FIELDS: &[&str] = &["rule", "references"];
+        const FIELDS: &[&str] = &[
+            "application",
+            "rule_from",
+            "ruleFrom",
+            "refused",
+            "references",
+        ];
         #[allow(clippy::enum_variant_names)]
         enum GeneratedField {
-            Rule,
+            Application,
+            RuleFrom,
+            Refused,
             References,
         }
         impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
@@ -3233,7 +3114,9 @@ for self::MigrationStatusResponse {
                         E: ::dubbo_core::codegen::serde::de::Error,
                     {
                         match value {
-                            "rule" => Ok(GeneratedField::Rule),
+                            "application" => Ok(GeneratedField::Application),
+                            "ruleFrom" | "rule_from" => Ok(GeneratedField::RuleFrom),
+                            "refused" => Ok(GeneratedField::Refused),
                             "references" => Ok(GeneratedField::References),
                             _ => {
                                 Err(
@@ -3266,19 +3149,43 @@ for self::MigrationStatusResponse {
             where
                 V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
             {
-                let mut rule__ = None;
+                let mut application__ = None;
+                let mut rule_from__ = None;
+                let mut refused__ = None;
                 let mut references__ = None;
                 while let Some(k) = map_.next_key()? {
                     match k {
-                        GeneratedField::Rule => {
-                            if rule__.is_some() {
+                        GeneratedField::Application => {
+                            if application__.is_some() {
                                 return Err(
                                     ::dubbo_core::codegen::serde::de::Error::duplicate_field(
-                                        "rule",
+                                        "application",
                                     ),
                                 );
                             }
-                            rule__ = map_.next_value::<::core::option::Option<_>>()?;
+                            application__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::RuleFrom => {
+                            if rule_from__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "ruleFrom",
+                                    ),
+                                );
+                            }
+                            rule_from__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Refused => {
+                            if refused__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "refused",
+                                    ),
+                                );
+                            }
+                            refused__ = map_.next_value::<::core::option::Option<_>>()?;
                         }
                         GeneratedField::References => {
                             if references__.is_some() {
@@ -3294,7 +3201,9 @@ for self::MigrationStatusResponse {
                     }
                 }
                 Ok(self::MigrationStatusResponse {
-                    rule: rule__.unwrap_or_default(),
+                    application: application__.unwrap_or_default(),
+                    rule_from: rule_from__.unwrap_or_default(),
+                    refused: refused__.unwrap_or_default(),
                     references: references__.unwrap_or_default(),
                 })
             }
@@ -3302,6 +3211,542 @@ for self::MigrationStatusResponse {
         deserializer
             .deserialize_struct(
                 "dubbo.rust.metadata.v1.MigrationStatusResponse",
+                FIELDS,
+                GeneratedVisitor,
+            )
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::ReferenceMigration {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let mut len = 0;
+        if !self.service.is_empty() {
+            len += 1;
+        }
+        if !self.registry.is_empty() {
+            len += 1;
+        }
+        if !self.step.is_empty() {
+            len += 1;
+        }
+        if !self.said_by.is_empty() {
+            len += 1;
+        }
+        if self.threshold != 0. {
+            len += 1;
+        }
+        if self.proportion != 0 {
+            len += 1;
+        }
+        if !self.wanted.is_empty() {
+            len += 1;
+        }
+        if !self.refused.is_empty() {
+            len += 1;
+        }
+        if !self.preferred.is_empty() {
+            len += 1;
+        }
+        if !self.why.is_empty() {
+            len += 1;
+        }
+        if self.application_addresses.is_some() {
+            len += 1;
+        }
+        if self.interface_addresses.is_some() {
+            len += 1;
+        }
+        if self.application_calls != 0 {
+            len += 1;
+        }
+        if self.interface_calls != 0 {
+            len += 1;
+        }
+        if !self.consumption.is_empty() {
+            len += 1;
+        }
+        if !self.migration_step_status.is_empty() {
+            len += 1;
+        }
+        if !self.text.is_empty() {
+            len += 1;
+        }
+        let mut struct_ser = serializer
+            .serialize_struct("dubbo.rust.metadata.v1.ReferenceMigration", len)?;
+        if !self.service.is_empty() {
+            struct_ser.serialize_field("service", &self.service)?;
+        }
+        if !self.registry.is_empty() {
+            struct_ser.serialize_field("registry", &self.registry)?;
+        }
+        if !self.step.is_empty() {
+            struct_ser.serialize_field("step", &self.step)?;
+        }
+        if !self.said_by.is_empty() {
+            struct_ser.serialize_field("said_by", &self.said_by)?;
+        }
+        if self.threshold != 0. {
+            struct_ser.serialize_field("threshold", &self.threshold)?;
+        }
+        if self.proportion != 0 {
+            struct_ser.serialize_field("proportion", &self.proportion)?;
+        }
+        if !self.wanted.is_empty() {
+            struct_ser.serialize_field("wanted", &self.wanted)?;
+        }
+        if !self.refused.is_empty() {
+            struct_ser.serialize_field("refused", &self.refused)?;
+        }
+        if !self.preferred.is_empty() {
+            struct_ser.serialize_field("preferred", &self.preferred)?;
+        }
+        if !self.why.is_empty() {
+            struct_ser.serialize_field("why", &self.why)?;
+        }
+        if let Some(v) = self.application_addresses.as_ref() {
+            #[allow(clippy::needless_borrow)]
+            #[allow(clippy::needless_borrows_for_generic_args)]
+            struct_ser
+                .serialize_field(
+                    "application_addresses",
+                    ::std::string::ToString::to_string(&v).as_str(),
+                )?;
+        }
+        if let Some(v) = self.interface_addresses.as_ref() {
+            #[allow(clippy::needless_borrow)]
+            #[allow(clippy::needless_borrows_for_generic_args)]
+            struct_ser
+                .serialize_field(
+                    "interface_addresses",
+                    ::std::string::ToString::to_string(&v).as_str(),
+                )?;
+        }
+        if self.application_calls != 0 {
+            #[allow(clippy::needless_borrow)]
+            #[allow(clippy::needless_borrows_for_generic_args)]
+            struct_ser
+                .serialize_field(
+                    "application_calls",
+                    ::std::string::ToString::to_string(&self.application_calls).as_str(),
+                )?;
+        }
+        if self.interface_calls != 0 {
+            #[allow(clippy::needless_borrow)]
+            #[allow(clippy::needless_borrows_for_generic_args)]
+            struct_ser
+                .serialize_field(
+                    "interface_calls",
+                    ::std::string::ToString::to_string(&self.interface_calls).as_str(),
+                )?;
+        }
+        if !self.consumption.is_empty() {
+            struct_ser.serialize_field("consumption", &self.consumption)?;
+        }
+        if !self.migration_step_status.is_empty() {
+            struct_ser
+                .serialize_field("migration_step_status", &self.migration_step_status)?;
+        }
+        if !self.text.is_empty() {
+            struct_ser.serialize_field("text", &self.text)?;
+        }
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigration {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &[
+            "service",
+            "registry",
+            "step",
+            "said_by",
+            "saidBy",
+            "threshold",
+            "proportion",
+            "wanted",
+            "refused",
+            "preferred",
+            "why",
+            "application_addresses",
+            "applicationAddresses",
+            "interface_addresses",
+            "interfaceAddresses",
+            "application_calls",
+            "applicationCalls",
+            "interface_calls",
+            "interfaceCalls",
+            "consumption",
+            "migration_step_status",
+            "migrationStepStatus",
+            "text",
+        ];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {
+            Service,
+            Registry,
+            Step,
+            SaidBy,
+            Threshold,
+            Proportion,
+            Wanted,
+            Refused,
+            Preferred,
+            Why,
+            ApplicationAddresses,
+            InterfaceAddresses,
+            ApplicationCalls,
+            InterfaceCalls,
+            Consumption,
+            MigrationStepStatus,
+            Text,
+        }
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        match value {
+                            "service" => Ok(GeneratedField::Service),
+                            "registry" => Ok(GeneratedField::Registry),
+                            "step" => Ok(GeneratedField::Step),
+                            "saidBy" | "said_by" => Ok(GeneratedField::SaidBy),
+                            "threshold" => Ok(GeneratedField::Threshold),
+                            "proportion" => Ok(GeneratedField::Proportion),
+                            "wanted" => Ok(GeneratedField::Wanted),
+                            "refused" => Ok(GeneratedField::Refused),
+                            "preferred" => Ok(GeneratedField::Preferred),
+                            "why" => Ok(GeneratedField::Why),
+                            "applicationAddresses" | "application_addresses" => {
+                                Ok(GeneratedField::ApplicationAddresses)
+                            }
+                            "interfaceAddresses" | "interface_addresses" => {
+                                Ok(GeneratedField::InterfaceAddresses)
+                            }
+                            "applicationCalls" | "application_calls" => {
+                                Ok(GeneratedField::ApplicationCalls)
+                            }
+                            "interfaceCalls" | "interface_calls" => {
+                                Ok(GeneratedField::InterfaceCalls)
+                            }
+                            "consumption" => Ok(GeneratedField::Consumption),
+                            "migrationStepStatus" | "migration_step_status" => {
+                                Ok(GeneratedField::MigrationStepStatus)
+                            }
+                            "text" => Ok(GeneratedField::Text),
+                            _ => {
+                                Err(
+                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                        value,
+                                        FIELDS,
+                                    ),
+                                )
+                            }
+                        }
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::ReferenceMigration;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter.write_str("struct dubbo.rust.metadata.v1.ReferenceMigration")
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::ReferenceMigration, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                let mut service__ = None;
+                let mut registry__ = None;
+                let mut step__ = None;
+                let mut said_by__ = None;
+                let mut threshold__ = None;
+                let mut proportion__ = None;
+                let mut wanted__ = None;
+                let mut refused__ = None;
+                let mut preferred__ = None;
+                let mut why__ = None;
+                let mut application_addresses__ = None;
+                let mut interface_addresses__ = None;
+                let mut application_calls__ = None;
+                let mut interface_calls__ = None;
+                let mut consumption__ = None;
+                let mut migration_step_status__ = None;
+                let mut text__ = None;
+                while let Some(k) = map_.next_key()? {
+                    match k {
+                        GeneratedField::Service => {
+                            if service__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "service",
+                                    ),
+                                );
+                            }
+                            service__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Registry => {
+                            if registry__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "registry",
+                                    ),
+                                );
+                            }
+                            registry__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Step => {
+                            if step__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "step",
+                                    ),
+                                );
+                            }
+                            step__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::SaidBy => {
+                            if said_by__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "saidBy",
+                                    ),
+                                );
+                            }
+                            said_by__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Threshold => {
+                            if threshold__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "threshold",
+                                    ),
+                                );
+                            }
+                            threshold__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|value| value.0);
+                        }
+                        GeneratedField::Proportion => {
+                            if proportion__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "proportion",
+                                    ),
+                                );
+                            }
+                            proportion__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|value| value.0);
+                        }
+                        GeneratedField::Wanted => {
+                            if wanted__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "wanted",
+                                    ),
+                                );
+                            }
+                            wanted__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Refused => {
+                            if refused__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "refused",
+                                    ),
+                                );
+                            }
+                            refused__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Preferred => {
+                            if preferred__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "preferred",
+                                    ),
+                                );
+                            }
+                            preferred__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Why => {
+                            if why__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "why",
+                                    ),
+                                );
+                            }
+                            why__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::ApplicationAddresses => {
+                            if application_addresses__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "applicationAddresses",
+                                    ),
+                                );
+                            }
+                            application_addresses__ = map_
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|x| x.0);
+                        }
+                        GeneratedField::InterfaceAddresses => {
+                            if interface_addresses__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "interfaceAddresses",
+                                    ),
+                                );
+                            }
+                            interface_addresses__ = map_
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|x| x.0);
+                        }
+                        GeneratedField::ApplicationCalls => {
+                            if application_calls__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "applicationCalls",
+                                    ),
+                                );
+                            }
+                            application_calls__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|value| value.0);
+                        }
+                        GeneratedField::InterfaceCalls => {
+                            if interface_calls__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "interfaceCalls",
+                                    ),
+                                );
+                            }
+                            interface_calls__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|value| value.0);
+                        }
+                        GeneratedField::Consumption => {
+                            if consumption__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "consumption",
+                                    ),
+                                );
+                            }
+                            consumption__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::MigrationStepStatus => {
+                            if migration_step_status__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "migrationStepStatus",
+                                    ),
+                                );
+                            }
+                            migration_step_status__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Text => {
+                            if text__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "text",
+                                    ),
+                                );
+                            }
+                            text__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                    }
+                }
+                Ok(self::ReferenceMigration {
+                    service: service__.unwrap_or_default(),
+                    registry: registry__.unwrap_or_default(),
+                    step: step__.unwrap_or_default(),
+                    said_by: said_by__.unwrap_or_default(),
+                    threshold: threshold__.unwrap_or_default(),
+                    proportion: proportion__.unwrap_or_default(),
+                    wanted: wanted__.unwrap_or_default(),
+                    refused: refused__.unwrap_or_default(),
+                    preferred: preferred__.unwrap_or_default(),
+                    why: why__.unwrap_or_default(),
+                    application_addresses: application_addresses__,
+                    interface_addresses: interface_addresses__,
+                    application_calls: application_calls__.unwrap_or_default(),
+                    interface_calls: interface_calls__.unwrap_or_default(),
+                    consumption: consumption__.unwrap_or_default(),
+                    migration_step_status: migration_step_status__.unwrap_or_default(),
+                    text: text__.unwrap_or_default(),
+                })
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "dubbo.rust.metadata.v1.ReferenceMigration",
                 FIELDS,
                 GeneratedVisitor,
             )
@@ -4765,4 +5210,4 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::WatchMetadata
 /// The encoded `google.protobuf.FileDescriptorSet` of the services here and of all that they use.
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-pub const FILE_DESCRIPTOR_SET: &[u8] = b"\n\xB6\x1E\n\"dubbo/rust/metadata/v1/admin.proto\x12\x16dubbo.rust.metadata.v1\"1\n\x13ListMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\x82\x01\n\x14ListMetadataResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12H\n\nregistries\x18\x02 \x03(\x0B2(.dubbo.rust.metadata.v1.RegistryMetadataR\nregistries\"n\n\x10RegistryMetadata\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\trevisions\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.RevisionR\trevisions\"\xB1\x02\n\x08Revision\x12\x1A\n\x08revision\x18\x01 \x01(\tR\x08revision\x12\x18\n\x07current\x18\x02 \x01(\x08R\x07current\x12/\n\x11superseded_for_ms\x18\x03 \x01(\x04H\0R\x0FsupersededForMs\x88\x01\x01\x12J\n\x08services\x18\x04 \x03(\x0B2..dubbo.rust.metadata.v1.Revision.ServicesEntryR\x08services\x1A\\\n\rServicesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x125\n\x05value\x18\x02 \x01(\x0B2\x1F.dubbo.rust.metadata.v1.ServiceR\x05value:\x028\x01B\x14\n\x12_superseded_for_ms\"\x91\x02\n\x07Service\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x1A\n\x08protocol\x18\x04 \x01(\tR\x08protocol\x12\x12\n\x04port\x18\x05 \x01(\x05R\x04port\x12\x12\n\x04path\x18\x06 \x01(\tR\x04path\x12C\n\x06params\x18\x07 \x03(\x0B2+.dubbo.rust.metadata.v1.Service.ParamsEntryR\x06params\x1A9\n\x0BParamsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n\x14WatchMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\xD1\x01\n\rMetadataEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1A\n\x08instance\x18\x02 \x01(\rR\x08instance\x122\n\x03now\x18\x03 \x01(\x0B2 .dubbo.rust.metadata.v1.RevisionR\x03now\x12\x1A\n\x08previous\x18\x04 \x01(\tR\x08previous\x128\n\x04diff\x18\x05 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\xAC\x02\n\x0CMetadataDiff\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\x12\x14\n\x05added\x18\x03 \x03(\tR\x05added\x12\x18\n\x07removed\x18\x04 \x03(\tR\x07removed\x12K\n\x07changed\x18\x05 \x03(\x0B21.dubbo.rust.metadata.v1.MetadataDiff.ChangedEntryR\x07changed\x12\x12\n\x04text\x18\x06 \x01(\tR\x04text\x1A_\n\x0CChangedEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x129\n\x05value\x18\x02 \x01(\x0B2#.dubbo.rust.metadata.v1.ServiceDiffR\x05value:\x028\x01\"\xC4\x01\n\x0BServiceDiff\x12!\n\x0Cparams_added\x18\x01 \x03(\tR\x0BparamsAdded\x12%\n\x0Eparams_removed\x18\x02 \x03(\tR\rparamsRemoved\x12%\n\x0Eparams_changed\x18\x03 \x03(\tR\rparamsChanged\x12!\n\x0Cport_changed\x18\x04 \x01(\x08R\x0BportChanged\x12!\n\x0Cpath_changed\x18\x05 \x01(\x08R\x0BpathChanged\":\n\x1CWatchInstanceMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"l\n\x0EInstancesEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\tinstances\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.InstanceR\tinstances\"\x87\x02\n\x08Instance\x12\x12\n\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n\x04port\x18\x02 \x01(\x05R\x04port\x12\x16\n\x06weight\x18\x03 \x01(\rR\x06weight\x12\x18\n\x07enabled\x18\x04 \x01(\x08R\x07enabled\x12\x18\n\x07healthy\x18\x05 \x01(\x08R\x07healthy\x12J\n\x08metadata\x18\x06 \x03(\x0B2..dubbo.rust.metadata.v1.Instance.MetadataEntryR\x08metadata\x1A;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"9\n\x0BDiffRequest\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\"H\n\x0CDiffResponse\x128\n\x04diff\x18\x01 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\x11\n\x0FMappingsRequest\"\x9B\x01\n\x10MappingsResponse\x12J\n\rregistrations\x18\x01 \x03(\x0B2$.dubbo.rust.metadata.v1.RegistrationR\rregistrations\x12;\n\x08mappings\x18\x02 \x03(\x0B2\x1F.dubbo.rust.metadata.v1.MappingR\x08mappings\"t\n\x0CRegistration\x12\x1C\n\tinterface\x18\x01 \x01(\tR\tinterface\x12\x16\n\x06report\x18\x02 \x01(\tR\x06report\x12\x18\n\x07written\x18\x03 \x01(\x08R\x07written\x12\x14\n\x05error\x18\x04 \x01(\tR\x05error\"\xAA\x01\n\x07Mapping\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1C\n\tinterface\x18\x02 \x01(\tR\tinterface\x12\"\n\x0Capplications\x18\x03 \x03(\tR\x0Capplications\x12\x1A\n\x08evidence\x18\x04 \x01(\tR\x08evidence\x12\x1A\n\x06lag_ms\x18\x05 \x01(\x04H\0R\x05lagMs\x88\x01\x01B\t\n\x07_lag_ms\"\x18\n\x16MigrationStatusRequest\"u\n\x17MigrationStatusResponse\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\x12F\n\nreferences\x18\x02 \x03(\x0B2&.dubbo.rust.metadata.v1.MigrationStateR\nreferences\"{\n\x0EMigrationState\x12\x18\n\x07service\x18\x01 \x01(\tR\x07service\x12\x1A\n\x08registry\x18\x02 \x01(\tR\x08registry\x12\x12\n\x04step\x18\x03 \x01(\tR\x04step\x12\x1F\n\x0Bstatus_json\x18\x04 \x01(\tR\nstatusJson\"-\n\x17SetMigrationRuleRequest\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\"\x1A\n\x18SetMigrationRuleResponse2\x9B\x06\n\rMetadataAdmin\x12n\n\x0CListMetadata\x12+.dubbo.rust.metadata.v1.ListMetadataRequest\x1A,.dubbo.rust.metadata.v1.ListMetadataResponse\"\x03\x90\x02\x01\x12k\n\rWatchMetadata\x12,.dubbo.rust.metadata.v1.WatchMetadataRequest\x1A%.dubbo.rust.metadata.v1.MetadataEvent\"\x03\x90\x02\x010\x01\x12|\n\x15WatchInstanceMetadata\x124.dubbo.rust.metadata.v1.WatchInstanceMetadataRequest\x1A&.dubbo.rust.metadata.v1.InstancesEvent\"\x03\x90\x02\x010\x01\x12V\n\x04Diff\x12#.dubbo.rust.metadata.v1.DiffRequest\x1A$.dubbo.rust.metadata.v1.DiffResponse\"\x03\x90\x02\x01\x12b\n\x08Mappings\x12'.dubbo.rust.metadata.v1.MappingsRequest\x1A(.dubbo.rust.metadata.v1.MappingsResponse\"\x03\x90\x02\x01\x12w\n\x0FMigrationStatus\x12..dubbo.rust.metadata.v1.MigrationStatusRequest\x1A/.dubbo.rust.metadata.v1.MigrationStatusResponse\"\x03\x90\x02\x01\x12z\n\x10SetMigrationRule\x12/.dubbo.rust.metadata.v1.SetMigrationRuleRequest\x1A0.dubbo.rust.metadata.v1.SetMigrationRuleResponse\"\x03\x90\x02\x02b\x06proto3";
+pub const FILE_DESCRIPTOR_SET: &[u8] = b"\n\xFF\"\n\"dubbo/rust/metadata/v1/admin.proto\x12\x16dubbo.rust.metadata.v1\"1\n\x13ListMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\x82\x01\n\x14ListMetadataResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12H\n\nregistries\x18\x02 \x03(\x0B2(.dubbo.rust.metadata.v1.RegistryMetadataR\nregistries\"n\n\x10RegistryMetadata\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\trevisions\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.RevisionR\trevisions\"\xB1\x02\n\x08Revision\x12\x1A\n\x08revision\x18\x01 \x01(\tR\x08revision\x12\x18\n\x07current\x18\x02 \x01(\x08R\x07current\x12/\n\x11superseded_for_ms\x18\x03 \x01(\x04H\0R\x0FsupersededForMs\x88\x01\x01\x12J\n\x08services\x18\x04 \x03(\x0B2..dubbo.rust.metadata.v1.Revision.ServicesEntryR\x08services\x1A\\\n\rServicesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x125\n\x05value\x18\x02 \x01(\x0B2\x1F.dubbo.rust.metadata.v1.ServiceR\x05value:\x028\x01B\x14\n\x12_superseded_for_ms\"\x91\x02\n\x07Service\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x1A\n\x08protocol\x18\x04 \x01(\tR\x08protocol\x12\x12\n\x04port\x18\x05 \x01(\x05R\x04port\x12\x12\n\x04path\x18\x06 \x01(\tR\x04path\x12C\n\x06params\x18\x07 \x03(\x0B2+.dubbo.rust.metadata.v1.Service.ParamsEntryR\x06params\x1A9\n\x0BParamsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n\x14WatchMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\xD1\x01\n\rMetadataEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1A\n\x08instance\x18\x02 \x01(\rR\x08instance\x122\n\x03now\x18\x03 \x01(\x0B2 .dubbo.rust.metadata.v1.RevisionR\x03now\x12\x1A\n\x08previous\x18\x04 \x01(\tR\x08previous\x128\n\x04diff\x18\x05 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\xAC\x02\n\x0CMetadataDiff\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\x12\x14\n\x05added\x18\x03 \x03(\tR\x05added\x12\x18\n\x07removed\x18\x04 \x03(\tR\x07removed\x12K\n\x07changed\x18\x05 \x03(\x0B21.dubbo.rust.metadata.v1.MetadataDiff.ChangedEntryR\x07changed\x12\x12\n\x04text\x18\x06 \x01(\tR\x04text\x1A_\n\x0CChangedEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x129\n\x05value\x18\x02 \x01(\x0B2#.dubbo.rust.metadata.v1.ServiceDiffR\x05value:\x028\x01\"\xC4\x01\n\x0BServiceDiff\x12!\n\x0Cparams_added\x18\x01 \x03(\tR\x0BparamsAdded\x12%\n\x0Eparams_removed\x18\x02 \x03(\tR\rparamsRemoved\x12%\n\x0Eparams_changed\x18\x03 \x03(\tR\rparamsChanged\x12!\n\x0Cport_changed\x18\x04 \x01(\x08R\x0BportChanged\x12!\n\x0Cpath_changed\x18\x05 \x01(\x08R\x0BpathChanged\":\n\x1CWatchInstanceMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"l\n\x0EInstancesEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\tinstances\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.InstanceR\tinstances\"\x87\x02\n\x08Instance\x12\x12\n\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n\x04port\x18\x02 \x01(\x05R\x04port\x12\x16\n\x06weight\x18\x03 \x01(\rR\x06weight\x12\x18\n\x07enabled\x18\x04 \x01(\x08R\x07enabled\x12\x18\n\x07healthy\x18\x05 \x01(\x08R\x07healthy\x12J\n\x08metadata\x18\x06 \x03(\x0B2..dubbo.rust.metadata.v1.Instance.MetadataEntryR\x08metadata\x1A;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"9\n\x0BDiffRequest\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\"H\n\x0CDiffResponse\x128\n\x04diff\x18\x01 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\x11\n\x0FMappingsRequest\"\x9B\x01\n\x10MappingsResponse\x12J\n\rregistrations\x18\x01 \x03(\x0B2$.dubbo.rust.metadata.v1.RegistrationR\rregistrations\x12;\n\x08mappings\x18\x02 \x03(\x0B2\x1F.dubbo.rust.metadata.v1.MappingR\x08mappings\"t\n\x0CRegistration\x12\x1C\n\tinterface\x18\x01 \x01(\tR\tinterface\x12\x16\n\x06report\x18\x02 \x01(\tR\x06report\x12\x18\n\x07written\x18\x03 \x01(\x08R\x07written\x12\x14\n\x05error\x18\x04 \x01(\tR\x05error\"\xAA\x01\n\x07Mapping\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1C\n\tinterface\x18\x02 \x01(\tR\tinterface\x12\"\n\x0Capplications\x18\x03 \x03(\tR\x0Capplications\x12\x1A\n\x08evidence\x18\x04 \x01(\tR\x08evidence\x12\x1A\n\x06lag_ms\x18\x05 \x01(\x04H\0R\x05lagMs\x88\x01\x01B\t\n\x07_lag_ms\"\x18\n\x16MigrationStatusRequest\"\xBE\x01\n\x17MigrationStatusResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12\x1B\n\trule_from\x18\x02 \x01(\tR\x08ruleFrom\x12\x18\n\x07refused\x18\x03 \x01(\tR\x07refused\x12J\n\nreferences\x18\x04 \x03(\x0B2*.dubbo.rust.metadata.v1.ReferenceMigrationR\nreferences\"\xF9\x04\n\x12ReferenceMigration\x12\x18\n\x07service\x18\x01 \x01(\tR\x07service\x12\x1A\n\x08registry\x18\x02 \x01(\tR\x08registry\x12\x12\n\x04step\x18\x03 \x01(\tR\x04step\x12\x17\n\x07said_by\x18\x04 \x01(\tR\x06saidBy\x12\x1C\n\tthreshold\x18\x05 \x01(\x01R\tthreshold\x12\x1E\n\nproportion\x18\x06 \x01(\rR\nproportion\x12\x16\n\x06wanted\x18\x07 \x01(\tR\x06wanted\x12\x18\n\x07refused\x18\x08 \x01(\tR\x07refused\x12\x1C\n\tpreferred\x18\t \x01(\tR\tpreferred\x12\x10\n\x03why\x18\n \x01(\tR\x03why\x128\n\x15application_addresses\x18\x0B \x01(\x04H\0R\x14applicationAddresses\x88\x01\x01\x124\n\x13interface_addresses\x18\x0C \x01(\x04H\x01R\x12interfaceAddresses\x88\x01\x01\x12+\n\x11application_calls\x18\r \x01(\x04R\x10applicationCalls\x12'\n\x0Finterface_calls\x18\x0E \x01(\x04R\x0EinterfaceCalls\x12 \n\x0Bconsumption\x18\x0F \x01(\tR\x0Bconsumption\x122\n\x15migration_step_status\x18\x10 \x01(\tR\x13migrationStepStatus\x12\x12\n\x04text\x18\x11 \x01(\tR\x04textB\x18\n\x16_application_addressesB\x16\n\x14_interface_addresses\"-\n\x17SetMigrationRuleRequest\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\"\x1A\n\x18SetMigrationRuleResponse2\x9B\x06\n\rMetadataAdmin\x12n\n\x0CListMetadata\x12+.dubbo.rust.metadata.v1.ListMetadataRequest\x1A,.dubbo.rust.metadata.v1.ListMetadataResponse\"\x03\x90\x02\x01\x12k\n\rWatchMetadata\x12,.dubbo.rust.metadata.v1.WatchMetadataRequest\x1A%.dubbo.rust.metadata.v1.MetadataEvent\"\x03\x90\x02\x010\x01\x12|\n\x15WatchInstanceMetadata\x124.dubbo.rust.metadata.v1.WatchInstanceMetadataRequest\x1A&.dubbo.rust.metadata.v1.InstancesEvent\"\x03\x90\x02\x010\x01\x12V\n\x04Diff\x12#.dubbo.rust.metadata.v1.DiffRequest\x1A$.dubbo.rust.metadata.v1.DiffResponse\"\x03\x90\x02\x01\x12b\n\x08Mappings\x12'.dubbo.rust.metadata.v1.MappingsRequest\x1A(.dubbo.rust.metadata.v1.MappingsResponse\"\x03\x90\x02\x01\x12w\n\x0FMigrationStatus\x12..dubbo.rust.metadata.v1.MigrationStatusRequest\x1A/.dubbo.rust.metadata.v1.MigrationStatusResponse\"\x03\x90\x02\x01\x12z\n\x10SetMigrationRule\x12/.dubbo.rust.metadata.v1.SetMigrationRuleRequest\x1A0.dubbo.rust.metadata.v1.SetMigrationRuleResponse\"\x03\x90\x02\x02b\x06proto3";

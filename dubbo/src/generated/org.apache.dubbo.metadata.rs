@@ -91,6 +91,116 @@ impl ::dubbo_core::codegen::prost::Name for ServiceInfoV2 {
         "type.googleapis.com/org.apache.dubbo.metadata.ServiceInfoV2".into()
     }
 }
+/// Which services the document is to be about, and how it is written. What is left out is not asked for.
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(Clone, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+pub struct OpenApiRequest {
+    /// A group of documents, or the group of a service.
+    #[prost(string, tag = "1")]
+    pub group: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// The version of a service.
+    #[prost(string, tag = "2")]
+    pub version: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// Any of these tags, which are interfaces.
+    #[prost(string, repeated, tag = "3")]
+    pub tag: ::dubbo_core::codegen::prost::alloc::vec::Vec<
+        ::dubbo_core::codegen::prost::alloc::string::String,
+    >,
+    /// Any of these interfaces, or of the interfaces in these packages.
+    #[prost(string, repeated, tag = "4")]
+    pub service: ::dubbo_core::codegen::prost::alloc::vec::Vec<
+        ::dubbo_core::codegen::prost::alloc::string::String,
+    >,
+    /// The version of OpenAPI: `3.0.1`, which is the default, or `3.1.0`.
+    #[prost(string, tag = "5")]
+    pub openapi: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// By default JSON.
+    #[prost(enumeration = "OpenApiFormat", optional, tag = "6")]
+    pub format: ::core::option::Option<i32>,
+    /// Whether JSON is indented.
+    #[prost(bool, optional, tag = "7")]
+    pub pretty: ::core::option::Option<bool>,
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::prost::Name for OpenApiRequest {
+    const NAME: &'static str = "OpenAPIRequest";
+    const PACKAGE: &'static str = "org.apache.dubbo.metadata";
+    fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "org.apache.dubbo.metadata.OpenAPIRequest".into()
+    }
+    fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "type.googleapis.com/org.apache.dubbo.metadata.OpenAPIRequest".into()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(Clone, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+pub struct OpenApiInfo {
+    /// The document; empty when there is no such service.
+    #[prost(string, tag = "1")]
+    pub definition: ::dubbo_core::codegen::prost::alloc::string::String,
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::prost::Name for OpenApiInfo {
+    const NAME: &'static str = "OpenAPIInfo";
+    const PACKAGE: &'static str = "org.apache.dubbo.metadata";
+    fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "org.apache.dubbo.metadata.OpenAPIInfo".into()
+    }
+    fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "type.googleapis.com/org.apache.dubbo.metadata.OpenAPIInfo".into()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    ::dubbo_core::codegen::prost::Enumeration
+)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+#[repr(i32)]
+pub enum OpenApiFormat {
+    Json = 0,
+    Yaml = 1,
+    /// The other implementations know the name; no one writes it.
+    Proto = 2,
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl OpenApiFormat {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Yaml => "YAML",
+            Self::Proto => "PROTO",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "JSON" => Some(Self::Json),
+            "YAML" => Some(Self::Yaml),
+            "PROTO" => Some(Self::Proto),
+            _ => None,
+        }
+    }
+}
 /// What is known of the service `org.apache.dubbo.metadata.MetadataServiceV2` at run time.
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
@@ -111,6 +221,19 @@ pub static METADATA_SERVICE_V2_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 ::dubbo_core::codegen::CallKind::Unary,
             )
         },
+        ::dubbo_core::codegen::MethodDescriptor {
+            input: ::dubbo_core::codegen::Cow::Borrowed(
+                "org.apache.dubbo.metadata.OpenAPIRequest",
+            ),
+            output: ::dubbo_core::codegen::Cow::Borrowed(
+                "org.apache.dubbo.metadata.OpenAPIInfo",
+            ),
+            idempotent: true,
+            ..::dubbo_core::codegen::MethodDescriptor::new(
+                "GetOpenAPIInfo",
+                ::dubbo_core::codegen::CallKind::Unary,
+            )
+        },
     ]);
     ::std::sync::Arc::new(
         ::dubbo_core::codegen::ServiceDescriptor::new(
@@ -126,7 +249,7 @@ pub static METADATA_SERVICE_V2_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not implement the service `org.apache.dubbo.metadata.MetadataServiceV2`",
     label = "the trait `MetadataServiceV2` is not implemented for it",
-    note = "write `impl MetadataServiceV2 for {Self}`, with an `async fn` for each rpc: `get_metadata_info`"
+    note = "write `impl MetadataServiceV2 for {Self}`, with an `async fn` for each rpc: `get_metadata_info`, `get_open_api_info`"
 )]
 pub trait MetadataServiceV2: ::core::marker::Send + ::core::marker::Sync + 'static {
     /// All that the application serves at one revision.
@@ -136,6 +259,16 @@ pub trait MetadataServiceV2: ::core::marker::Send + ::core::marker::Sync + 'stat
     ) -> impl ::core::future::Future<
         Output = ::core::result::Result<
             ::dubbo_core::codegen::Response<self::MetadataInfoV2>,
+            ::dubbo_core::codegen::Status,
+        >,
+    > + ::core::marker::Send;
+    /// What the application serves, as an OpenAPI document.
+    fn get_open_api_info(
+        &self,
+        request: ::dubbo_core::codegen::Request<self::OpenApiRequest>,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<
+            ::dubbo_core::codegen::Response<self::OpenApiInfo>,
             ::dubbo_core::codegen::Status,
         >,
     > + ::core::marker::Send;
@@ -209,6 +342,28 @@ for ::dubbo_core::codegen::Service {
                     },
                 )
         };
+        let builder = {
+            let handler = ::std::sync::Arc::clone(&server.handler);
+            builder
+                .unary::<
+                    ::dubbo_core::codegen::ProtoJson<self::OpenApiRequest>,
+                    ::dubbo_core::codegen::ProtoJson<self::OpenApiInfo>,
+                    _,
+                    _,
+                >(
+                    1,
+                    move |request| {
+                        let handler = ::std::sync::Arc::clone(&handler);
+                        async move {
+                            self::MetadataServiceV2::get_open_api_info(
+                                    &*handler,
+                                    request,
+                                )
+                                .await
+                        }
+                    },
+                )
+        };
         builder.build()
     }
 }
@@ -237,6 +392,22 @@ impl MetadataServiceV2Client {
                 ::dubbo_core::codegen::ProtoJson<self::MetadataRequest>,
                 ::dubbo_core::codegen::ProtoJson<self::MetadataInfoV2>,
             >(0, ::core::convert::Into::into(request))
+    }
+    /// What the application serves, as an OpenAPI document.
+    pub fn get_open_api_info(
+        &self,
+        request: impl ::core::convert::Into<
+            ::dubbo_core::codegen::Request<self::OpenApiRequest>,
+        >,
+    ) -> ::dubbo_core::codegen::Call<
+        '_,
+        ::dubbo_core::codegen::Response<self::OpenApiInfo>,
+    > {
+        self.stub
+            .unary::<
+                ::dubbo_core::codegen::ProtoJson<self::OpenApiRequest>,
+                ::dubbo_core::codegen::ProtoJson<self::OpenApiInfo>,
+            >(1, ::core::convert::Into::into(request))
     }
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
@@ -552,6 +723,461 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::MetadataReque
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::OpenApiFormat {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        let variant = match self {
+            Self::Json => "JSON",
+            Self::Yaml => "YAML",
+            Self::Proto => "PROTO",
+        };
+        serializer.serialize_str(variant)
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::OpenApiFormat {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &["JSON", "YAML", "PROTO"];
+        struct GeneratedVisitor;
+        impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+            type Value = self::OpenApiFormat;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+            }
+            fn visit_i64<E>(self, v: i64) -> ::std::result::Result<Self::Value, E>
+            where
+                E: ::dubbo_core::codegen::serde::de::Error,
+            {
+                i32::try_from(v)
+                    .ok()
+                    .and_then(|x| x.try_into().ok())
+                    .ok_or_else(|| {
+                        ::dubbo_core::codegen::serde::de::Error::invalid_value(
+                            ::dubbo_core::codegen::serde::de::Unexpected::Signed(v),
+                            &self,
+                        )
+                    })
+            }
+            fn visit_u64<E>(self, v: u64) -> ::std::result::Result<Self::Value, E>
+            where
+                E: ::dubbo_core::codegen::serde::de::Error,
+            {
+                i32::try_from(v)
+                    .ok()
+                    .and_then(|x| x.try_into().ok())
+                    .ok_or_else(|| {
+                        ::dubbo_core::codegen::serde::de::Error::invalid_value(
+                            ::dubbo_core::codegen::serde::de::Unexpected::Unsigned(v),
+                            &self,
+                        )
+                    })
+            }
+            fn visit_str<E>(self, value: &str) -> ::std::result::Result<Self::Value, E>
+            where
+                E: ::dubbo_core::codegen::serde::de::Error,
+            {
+                match value {
+                    "JSON" => Ok(self::OpenApiFormat::Json),
+                    "YAML" => Ok(self::OpenApiFormat::Yaml),
+                    "PROTO" => Ok(self::OpenApiFormat::Proto),
+                    _ => {
+                        Err(
+                            ::dubbo_core::codegen::serde::de::Error::unknown_variant(
+                                value,
+                                FIELDS,
+                            ),
+                        )
+                    }
+                }
+            }
+        }
+        deserializer.deserialize_any(GeneratedVisitor)
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::OpenApiInfo {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let mut len = 0;
+        if !self.definition.is_empty() {
+            len += 1;
+        }
+        let mut struct_ser = serializer
+            .serialize_struct("org.apache.dubbo.metadata.OpenAPIInfo", len)?;
+        if !self.definition.is_empty() {
+            struct_ser.serialize_field("definition", &self.definition)?;
+        }
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::OpenApiInfo {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &["definition"];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {
+            Definition,
+        }
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        match value {
+                            "definition" => Ok(GeneratedField::Definition),
+                            _ => {
+                                Err(
+                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                        value,
+                                        FIELDS,
+                                    ),
+                                )
+                            }
+                        }
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::OpenApiInfo;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter.write_str("struct org.apache.dubbo.metadata.OpenAPIInfo")
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::OpenApiInfo, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                let mut definition__ = None;
+                while let Some(k) = map_.next_key()? {
+                    match k {
+                        GeneratedField::Definition => {
+                            if definition__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "definition",
+                                    ),
+                                );
+                            }
+                            definition__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                    }
+                }
+                Ok(self::OpenApiInfo {
+                    definition: definition__.unwrap_or_default(),
+                })
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "org.apache.dubbo.metadata.OpenAPIInfo",
+                FIELDS,
+                GeneratedVisitor,
+            )
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::OpenApiRequest {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let mut len = 0;
+        if !self.group.is_empty() {
+            len += 1;
+        }
+        if !self.version.is_empty() {
+            len += 1;
+        }
+        if !self.tag.is_empty() {
+            len += 1;
+        }
+        if !self.service.is_empty() {
+            len += 1;
+        }
+        if !self.openapi.is_empty() {
+            len += 1;
+        }
+        if self.format.is_some() {
+            len += 1;
+        }
+        if self.pretty.is_some() {
+            len += 1;
+        }
+        let mut struct_ser = serializer
+            .serialize_struct("org.apache.dubbo.metadata.OpenAPIRequest", len)?;
+        if !self.group.is_empty() {
+            struct_ser.serialize_field("group", &self.group)?;
+        }
+        if !self.version.is_empty() {
+            struct_ser.serialize_field("version", &self.version)?;
+        }
+        if !self.tag.is_empty() {
+            struct_ser.serialize_field("tag", &self.tag)?;
+        }
+        if !self.service.is_empty() {
+            struct_ser.serialize_field("service", &self.service)?;
+        }
+        if !self.openapi.is_empty() {
+            struct_ser.serialize_field("openapi", &self.openapi)?;
+        }
+        if let Some(v) = self.format.as_ref() {
+            let v = self::OpenApiFormat::try_from(*v)
+                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
+                    ::std::format!("Invalid variant {}", * v),
+                ))?;
+            struct_ser.serialize_field("format", &v)?;
+        }
+        if let Some(v) = self.pretty.as_ref() {
+            struct_ser.serialize_field("pretty", v)?;
+        }
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::OpenApiRequest {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &[
+            "group",
+            "version",
+            "tag",
+            "service",
+            "openapi",
+            "format",
+            "pretty",
+        ];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {
+            Group,
+            Version,
+            Tag,
+            Service,
+            Openapi,
+            Format,
+            Pretty,
+        }
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        match value {
+                            "group" => Ok(GeneratedField::Group),
+                            "version" => Ok(GeneratedField::Version),
+                            "tag" => Ok(GeneratedField::Tag),
+                            "service" => Ok(GeneratedField::Service),
+                            "openapi" => Ok(GeneratedField::Openapi),
+                            "format" => Ok(GeneratedField::Format),
+                            "pretty" => Ok(GeneratedField::Pretty),
+                            _ => {
+                                Err(
+                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                        value,
+                                        FIELDS,
+                                    ),
+                                )
+                            }
+                        }
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::OpenApiRequest;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter.write_str("struct org.apache.dubbo.metadata.OpenAPIRequest")
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::OpenApiRequest, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                let mut group__ = None;
+                let mut version__ = None;
+                let mut tag__ = None;
+                let mut service__ = None;
+                let mut openapi__ = None;
+                let mut format__ = None;
+                let mut pretty__ = None;
+                while let Some(k) = map_.next_key()? {
+                    match k {
+                        GeneratedField::Group => {
+                            if group__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "group",
+                                    ),
+                                );
+                            }
+                            group__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Version => {
+                            if version__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "version",
+                                    ),
+                                );
+                            }
+                            version__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Tag => {
+                            if tag__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "tag",
+                                    ),
+                                );
+                            }
+                            tag__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Service => {
+                            if service__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "service",
+                                    ),
+                                );
+                            }
+                            service__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Openapi => {
+                            if openapi__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "openapi",
+                                    ),
+                                );
+                            }
+                            openapi__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Format => {
+                            if format__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "format",
+                                    ),
+                                );
+                            }
+                            format__ = map_
+                                .next_value::<::std::option::Option<self::OpenApiFormat>>()?
+                                .map(|x| x as i32);
+                        }
+                        GeneratedField::Pretty => {
+                            if pretty__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "pretty",
+                                    ),
+                                );
+                            }
+                            pretty__ = map_.next_value()?;
+                        }
+                    }
+                }
+                Ok(self::OpenApiRequest {
+                    group: group__.unwrap_or_default(),
+                    version: version__.unwrap_or_default(),
+                    tag: tag__.unwrap_or_default(),
+                    service: service__.unwrap_or_default(),
+                    openapi: openapi__.unwrap_or_default(),
+                    format: format__,
+                    pretty: pretty__,
+                })
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "org.apache.dubbo.metadata.OpenAPIRequest",
+                FIELDS,
+                GeneratedVisitor,
+            )
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
 impl ::dubbo_core::codegen::serde::Serialize for self::ServiceInfoV2 {
     #[allow(deprecated)]
     fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
@@ -808,4 +1434,4 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ServiceInfoV2
 /// The encoded `google.protobuf.FileDescriptorSet` of the services here and of all that they use.
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-pub const FILE_DESCRIPTOR_SET: &[u8] = b"\n\xBC\x06\n3org/apache/dubbo/metadata/metadata_service_v2.proto\x12\x19org.apache.dubbo.metadata\"-\n\x0FMetadataRequest\x12\x1A\n\x08revision\x18\x01 \x01(\tR\x08revision\"\x8A\x02\n\x0EMetadataInfoV2\x12\x10\n\x03app\x18\x01 \x01(\tR\x03app\x12\x18\n\x07version\x18\x02 \x01(\tR\x07version\x12S\n\x08services\x18\x03 \x03(\x0B27.org.apache.dubbo.metadata.MetadataInfoV2.ServicesEntryR\x08services\x12\x10\n\x03tag\x18\x04 \x01(\tR\x03tag\x1Ae\n\rServicesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12>\n\x05value\x18\x02 \x01(\x0B2(.org.apache.dubbo.metadata.ServiceInfoV2R\x05value:\x028\x01\"\xA0\x02\n\rServiceInfoV2\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x1A\n\x08protocol\x18\x04 \x01(\tR\x08protocol\x12\x12\n\x04port\x18\x05 \x01(\x05R\x04port\x12\x12\n\x04path\x18\x06 \x01(\tR\x04path\x12L\n\x06params\x18\x07 \x03(\x0B24.org.apache.dubbo.metadata.ServiceInfoV2.ParamsEntryR\x06params\x1A9\n\x0BParamsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\x82\x01\n\x11MetadataServiceV2\x12m\n\x0FGetMetadataInfo\x12*.org.apache.dubbo.metadata.MetadataRequest\x1A).org.apache.dubbo.metadata.MetadataInfoV2\"\x03\x90\x02\x01b\x06proto3";
+pub const FILE_DESCRIPTOR_SET: &[u8] = b"\n\x88\n\n3org/apache/dubbo/metadata/metadata_service_v2.proto\x12\x19org.apache.dubbo.metadata\"-\n\x0FMetadataRequest\x12\x1A\n\x08revision\x18\x01 \x01(\tR\x08revision\"\x8A\x02\n\x0EMetadataInfoV2\x12\x10\n\x03app\x18\x01 \x01(\tR\x03app\x12\x18\n\x07version\x18\x02 \x01(\tR\x07version\x12S\n\x08services\x18\x03 \x03(\x0B27.org.apache.dubbo.metadata.MetadataInfoV2.ServicesEntryR\x08services\x12\x10\n\x03tag\x18\x04 \x01(\tR\x03tag\x1Ae\n\rServicesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12>\n\x05value\x18\x02 \x01(\x0B2(.org.apache.dubbo.metadata.ServiceInfoV2R\x05value:\x028\x01\"\xA0\x02\n\rServiceInfoV2\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x1A\n\x08protocol\x18\x04 \x01(\tR\x08protocol\x12\x12\n\x04port\x18\x05 \x01(\x05R\x04port\x12\x12\n\x04path\x18\x06 \x01(\tR\x04path\x12L\n\x06params\x18\x07 \x03(\x0B24.org.apache.dubbo.metadata.ServiceInfoV2.ParamsEntryR\x06params\x1A9\n\x0BParamsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x80\x02\n\x0EOpenAPIRequest\x12\x14\n\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n\x07version\x18\x02 \x01(\tR\x07version\x12\x10\n\x03tag\x18\x03 \x03(\tR\x03tag\x12\x18\n\x07service\x18\x04 \x03(\tR\x07service\x12\x18\n\x07openapi\x18\x05 \x01(\tR\x07openapi\x12E\n\x06format\x18\x06 \x01(\x0E2(.org.apache.dubbo.metadata.OpenAPIFormatH\0R\x06format\x88\x01\x01\x12\x1B\n\x06pretty\x18\x07 \x01(\x08H\x01R\x06pretty\x88\x01\x01B\t\n\x07_formatB\t\n\x07_pretty\"-\n\x0BOpenAPIInfo\x12\x1E\n\ndefinition\x18\x01 \x01(\tR\ndefinition*.\n\rOpenAPIFormat\x12\x08\n\x04JSON\x10\0\x12\x08\n\x04YAML\x10\x01\x12\t\n\x05PROTO\x10\x022\xEC\x01\n\x11MetadataServiceV2\x12m\n\x0FGetMetadataInfo\x12*.org.apache.dubbo.metadata.MetadataRequest\x1A).org.apache.dubbo.metadata.MetadataInfoV2\"\x03\x90\x02\x01\x12h\n\x0EGetOpenAPIInfo\x12).org.apache.dubbo.metadata.OpenAPIRequest\x1A&.org.apache.dubbo.metadata.OpenAPIInfo\"\x03\x90\x02\x01b\x06proto3";

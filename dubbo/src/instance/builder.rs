@@ -16,8 +16,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Inner, Instance, Phase, Protocols, Running, activity::Activity, host::ToRegistry,
-    refer::unknown_method, registries::Registries,
+    Inner, Instance, Phase, Protocols, Running, activity::Activity, definitions::Definitions, host::ToRegistry,
+    refer::unknown_method,
+    registries::{Caches, Registries},
 };
 use crate::{
     config::{
@@ -174,6 +175,7 @@ impl InstanceBuilder {
             draft.refuse(problem);
             ToRegistry::default()
         });
+        let environment = draft.environment.clone();
         let loaded = draft.check(&extensions)?;
         logging::install(&loaded.config.logger);
         logging::warn(&loaded.warnings);
@@ -183,13 +185,16 @@ impl InstanceBuilder {
         extensions.share(config.hessian2.options());
         let protocols = create_protocols(&extensions)?;
         let fetch = fetch(&config, &protocols);
-        let registries = Registries::create(&config, &extensions, &fetch)?;
+        let caches = Caches::new(&config, &environment);
+        let registries = Registries::create(&config, &extensions, &fetch, caches)?;
+        let definitions = Definitions::new(&config, registries.reports())?;
         Ok(Instance(Arc::new(Inner {
             config,
             extensions,
             provided,
             protocols,
             registries,
+            definitions: Arc::new(definitions),
             told: Arc::default(),
             to_registry,
             activity: Activity::new(),

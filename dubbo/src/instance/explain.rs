@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dubbo_core::{cluster::Directory, explain::Step, service::ServiceKey};
+use dubbo_cluster::migration::Path;
+use dubbo_core::{cluster::Directory, explain::Step, service::ServiceKey, url::Url};
 
 use super::{Inner, registries::NamedRegistry};
 use crate::{config::ReferenceConfig, error::Error};
@@ -18,7 +19,8 @@ use crate::{config::ReferenceConfig, error::Error};
 pub struct Explanation {
     /// The service.
     pub service: ServiceKey,
-    /// One for each registry of each reference, or for the direct URLs of one.
+    /// One for each registry of each reference, or for the direct URLs of one. For a registry that is asked both ways and
+    /// that there is no reference for, one for each way.
     pub roads: Vec<Road>,
 }
 
@@ -128,7 +130,9 @@ impl Inner {
         let consumer = self.consumer_url(&config, service.interface());
         let mut roads = Vec::new();
         for (_, registry) in self.registries.chosen(config.registry_ids.as_deref()) {
-            roads.push(self.ask_registry(registry, &consumer).await?);
+            for path in registry.paths() {
+                roads.push(self.ask_registry(registry, path, &consumer).await?);
+            }
         }
         Ok(roads)
     }
@@ -136,9 +140,10 @@ impl Inner {
     async fn ask_registry(
         &self,
         registry: &NamedRegistry,
-        consumer: &dubbo_core::url::Url,
+        path: Path,
+        consumer: &Url,
     ) -> Result<Road, Error> {
-        let mut subscription = registry.subscribe(consumer).await?;
+        let mut subscription = registry.subscribe(path, consumer).await?;
         let steps = match subscription.current().state {
             Ok(snapshot) => {
                 let listed = snapshot.providers.len();
@@ -153,10 +158,12 @@ impl Inner {
             Err(error) if !error.steps.is_empty() => error.steps.to_vec(),
             Err(error) => vec![Step::leaving("registry", error.to_string(), 0)],
         };
-        Ok(Road {
-            origin: registry.name(),
-            steps,
-        })
+        let origin = if registry.has_both_paths() {
+            format!("{} by {path}", registry.name())
+        } else {
+            registry.name()
+        };
+        Ok(Road { origin, steps })
     }
 }
 

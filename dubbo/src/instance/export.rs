@@ -16,7 +16,10 @@ use dubbo_core::{
 };
 use dubbo_protocol::java::with_built_ins;
 
-use super::{INJVM, Inner, Running, activity::CountCalls, filters, registries::NamedRegistry};
+use super::{
+    ENDED_MEANWHILE, INJVM, Inner, Running, activity::CountCalls, filters, openapi::Served,
+    registries::NamedRegistry,
+};
 use crate::{
     config::{ApplicationConfig, Config, ProtocolConfig, Serialization, ServiceConfig, defaults},
     error::Error,
@@ -27,6 +30,7 @@ impl Inner {
     pub(super) async fn start(&self) -> Result<(), Error> {
         let mut to_register = Vec::new();
         let mut bound = Vec::new();
+        let mut served = Served::default();
         for provided in &self.provided {
             for (id, protocol) in self.protocols_of(&provided.config) {
                 let url = self
@@ -39,8 +43,9 @@ impl Inner {
                     continue;
                 }
                 bound.push(url.clone());
+                served.add(id, &url, provided.service.descriptor());
                 if provided.config.not_register != Some(true) {
-                    to_register.push((&provided.config, url));
+                    to_register.push((provided, url));
                 }
             }
         }
@@ -52,12 +57,16 @@ impl Inner {
                  unset it"
             );
         }
-        self.export_metadata(&bound).await?;
+        let openapi = self.serve_pages(served).await?;
+        self.export_metadata(&bound, openapi).await?;
         let (mut applications, mut interfaces) = (BTreeSet::new(), BTreeSet::new());
-        for (config, url) in to_register {
+        let mut told = BTreeSet::new();
+        for (provided, url) in to_register {
             let url = self.to_registry.published(&url);
-            let chosen = self.registries.chosen(config.registry_ids.as_deref());
+            let ids = provided.config.registry_ids.as_deref();
+            let chosen = self.registries.chosen(ids);
             for (index, registry) in chosen {
+                told.insert(index);
                 if let Some(provider) = registry.provider() {
                     provider.export(&url)?;
                     applications.insert(index);
@@ -67,15 +76,19 @@ impl Inner {
                     self.register(index, registry, &url).await?;
                 }
             }
+            self.definitions
+                .exports(provided.service.descriptor(), &url);
             self.told.exports(url);
         }
         for index in applications {
             self.register_application(index).await?;
         }
-        // Only now: a name that is in a mapping stays there, whatever becomes of this start.
+        // Only now: a name that is in a mapping stays there, whatever becomes of this start, and so does a definition.
+        self.definitions.publish();
         for interface in &interfaces {
             self.registries.map(interface).await?;
         }
+        self.report_registrations(told);
         Ok(())
     }
 
@@ -146,7 +159,7 @@ impl Inner {
     }
 
     /// Whether who calls the service at `url` has to use TLS.
-    fn is_secure(&self, url: &Url) -> Result<bool, Error> {
+    pub(super) fn is_secure(&self, url: &Url) -> Result<bool, Error> {
         let within = self.extensions.canonical::<dyn Protocol>(url.protocol())? == INJVM;
         Ok(!within && self.config.tls_config.files().secures_servers())
     }
@@ -198,27 +211,23 @@ fn provider_url(
     descriptor: &ServiceDescriptor,
 ) -> Url {
     let methods = descriptor.method_names().join(",");
-    let url = Url::new(
-        protocol.name_or_default(),
-        protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES),
-    )
-    .with_port(protocol.port_or_default())
-    .with_path(descriptor.interface())
-    .with_params(
-        protocol
-            .params
-            .iter()
-            .map(|(k, v)| (k.as_str(), v.as_str())),
-    )
-    .with_params(service.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
-    .with_params(application_params(application))
-    .with_params([
-        ("interface", descriptor.interface()),
-        ("methods", &methods),
-        ("side", "provider"),
-        ("serialization", Serialization::of(descriptor).name()),
-        ("timestamp", &now_millis().to_string()),
-    ]);
+    let url = server_url(protocol)
+        .with_path(descriptor.interface())
+        .with_params(
+            protocol
+                .params
+                .iter()
+                .map(|(k, v)| (k.as_str(), v.as_str())),
+        )
+        .with_params(service.params.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+        .with_params(application_params(application))
+        .with_params([
+            ("interface", descriptor.interface()),
+            ("methods", &methods),
+            ("side", "provider"),
+            ("serialization", Serialization::of(descriptor).name()),
+            ("timestamp", &now_millis().to_string()),
+        ]);
     let triple = &protocol.triple;
     let own = [
         ("group", service.group.clone()),
@@ -249,6 +258,12 @@ fn provider_url(
         .map(|(key, value)| (format!("methods.{method}.{key}"), value))
     });
     url.with_params(set(own)).with_params(set(methods))
+}
+
+/// Where a protocol is to be served.
+pub(super) fn server_url(protocol: &ProtocolConfig) -> Url {
+    let ip = protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES);
+    Url::new(protocol.name_or_default(), ip).with_port(protocol.port_or_default())
 }
 
 /// The parameters that have a value.
@@ -298,8 +313,6 @@ pub(super) fn now_millis() -> u128 {
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis())
 }
-
-const ENDED_MEANWHILE: Error = Error::State("the instance was shut down while it started");
 
 /// What a service without `ip` listens on.
 const ALL_ADDRESSES: &str = "0.0.0.0";

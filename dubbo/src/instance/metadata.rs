@@ -2,26 +2,43 @@
 
 use std::sync::{Arc, Weak};
 
-use dubbo_core::{filter::Chain, protocol::Protocol, url::Url};
+use bytes::Bytes;
+use dubbo_cluster::migration::Controller;
+use dubbo_core::{discovery::ServiceInstance, protocol::Protocol, service::ServiceKey, url::Url};
 use dubbo_metadata::{
+    consumer::Consumer,
     instance::{MetaVersion, MetadataServiceParams},
+    mapping::{MappingView, Registrar, RegistrationStatus},
+    openapi::OpenApi,
     provider::Provider,
     published::History,
 };
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
-use super::{Inner, export};
+use super::{Inner, definitions::Definitions, export};
 use crate::{
-    config::{Config, MetadataType},
+    config::{Config, MetadataType, ProtocolConfig},
     error::Error,
-    metadata_service::{self, Content},
+    metadata_service::{self, Access, AdminContent, Content, MetadataService},
 };
 
 /// What an instance answers with when it is asked about itself.
 pub(super) struct OwnMetadata {
     application: String,
-    providers: Vec<Arc<Provider>>,
+    registries: Vec<OwnRegistry>,
+    registrar: Option<Arc<Registrar>>,
+    migration: Option<Arc<Controller>>,
     told: Arc<Told>,
+    definitions: Arc<Definitions>,
+    openapi: Option<OpenApi>,
+}
+
+/// The application at one registry that is told of it.
+struct OwnRegistry {
+    id: String,
+    provider: Arc<Provider>,
+    consumer: Arc<Consumer>,
 }
 
 /// What registries have been told of, as long as it is so.
@@ -29,6 +46,7 @@ pub(super) struct OwnMetadata {
 pub(super) struct Told {
     exported: Mutex<Vec<Url>>,
     subscribed: Mutex<Vec<Weak<Url>>>,
+    over: watch::Sender<bool>,
 }
 
 impl Told {
@@ -44,6 +62,11 @@ impl Told {
         subscribed.push(Arc::downgrade(&consumer));
         consumer
     }
+
+    /// Whoever watches has seen all that there will be.
+    pub(super) fn ends(&self) {
+        self.over.send_replace(true);
+    }
 }
 
 impl Content for OwnMetadata {
@@ -51,10 +74,10 @@ impl Content for OwnMetadata {
         &self.application
     }
 
-    fn histories(&self) -> Vec<&History> {
-        self.providers
+    fn histories(&self) -> Vec<(&str, &History)> {
+        self.registries
             .iter()
-            .map(|provider| provider.history())
+            .map(|registry| (&*registry.id, registry.provider.history()))
             .collect()
     }
 
@@ -67,21 +90,104 @@ impl Content for OwnMetadata {
         let subscribed = subscribed.iter().filter_map(Weak::upgrade);
         subscribed.map(Arc::unwrap_or_clone).collect()
     }
+
+    fn definition(&self, service: &ServiceKey) -> Option<Bytes> {
+        self.definitions.of(service)
+    }
+
+    fn instance(&self) -> Option<ServiceInstance> {
+        self.registries.iter().find_map(|registry| {
+            let instances = registry.provider.instances();
+            let instances = instances.borrow();
+            instances.first().cloned()
+        })
+    }
+
+    fn openapi(&self) -> Option<&OpenApi> {
+        self.openapi.as_ref()
+    }
+}
+
+impl AdminContent for OwnMetadata {
+    fn instances(&self) -> Vec<(&str, watch::Receiver<Arc<[ServiceInstance]>>)> {
+        self.registries
+            .iter()
+            .map(|registry| (&*registry.id, registry.provider.instances()))
+            .collect()
+    }
+
+    fn registrations(&self) -> Vec<RegistrationStatus> {
+        let registrar = self.registrar.as_ref();
+        registrar
+            .map(|registrar| registrar.status())
+            .unwrap_or_default()
+    }
+
+    fn mappings(&self) -> Vec<(&str, MappingView)> {
+        let registries = self.registries.iter();
+        registries
+            .flat_map(|registry| {
+                let mappings = registry.consumer.mappings().into_iter();
+                mappings.map(|mapping| (&*registry.id, mapping))
+            })
+            .collect()
+    }
+
+    fn migration(&self) -> Option<&Controller> {
+        self.migration.as_deref()
+    }
+
+    fn over(&self) -> watch::Receiver<bool> {
+        self.told.over.subscribe()
+    }
 }
 
 impl Inner {
-    /// Exports the metadata service beside the services at `exported`, and has registries tell consumers where it is.
-    pub(super) async fn export_metadata(&self, exported: &[Url]) -> Result<(), Error> {
-        let providers: Vec<_> = self.registries.providers().cloned().collect();
-        if providers.is_empty() || exported.is_empty() || !is_wanted(&self.config) {
-            return Ok(());
-        }
+    /// Exports the metadata services beside the services at `exported`, whose documents are `openapi`.
+    pub(super) async fn export_metadata(
+        &self,
+        exported: &[Url],
+        openapi: Option<OpenApi>,
+    ) -> Result<(), Error> {
+        let application = export::application_name(&self.config);
+        let access = Access::of(application, &self.config.metadata);
+        let registries = self.registries.applications();
         let content = Arc::new(OwnMetadata {
-            application: export::application_name(&self.config).to_owned(),
-            providers: providers.clone(),
+            application: application.to_owned(),
+            registries: registries
+                .map(|(id, provider, consumer)| OwnRegistry {
+                    id: id.to_owned(),
+                    provider: Arc::clone(provider),
+                    consumer: Arc::clone(consumer),
+                })
+                .collect(),
+            registrar: self.registries.registrar().cloned(),
+            migration: (self.registries.can_migrate())
+                .then(|| Arc::clone(self.registries.migration())),
             told: Arc::clone(&self.told),
+            definitions: Arc::clone(&self.definitions),
+            openapi,
         });
-        let services = metadata_service::services(content);
+        let is_asked = !content.registries.is_empty() && !exported.is_empty();
+        if is_asked && is_wanted(&self.config) {
+            self.export_for_consumers(&content, &access, exported)
+                .await?;
+        }
+        if self.config.metadata.admin == Some(true) {
+            self.export_for_operators(content, &access, exported)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Exports what consumers ask, and has registries tell them where it is.
+    async fn export_for_consumers(
+        &self,
+        content: &Arc<OwnMetadata>,
+        access: &Arc<Access>,
+        exported: &[Url],
+    ) -> Result<(), Error> {
+        let services = metadata_service::services(Arc::clone(content) as _, access);
         let mut served = Vec::new();
         for server in self.metadata_servers(exported)? {
             let protocol = self
@@ -91,15 +197,7 @@ impl Inner {
                 .iter()
                 .filter(|service| service.travels_by(protocol))
             {
-                let url = service.url(&server);
-                let invoker = Chain::wrap(
-                    Vec::new(),
-                    service.service().clone().into_invoker(url.clone()),
-                );
-                let descriptor = Arc::clone(service.service().descriptor());
-                let bound = self
-                    .serve(&url, descriptor, invoker, |running| &mut running.metadata)
-                    .await?;
+                let bound = self.serve_metadata(service, &server).await?;
                 served.push((protocol, bound));
             }
         }
@@ -130,10 +228,68 @@ impl Inner {
         if bound.param("ssl-enabled") == Some("true") {
             params = params.with_param("ssl-enabled", "true");
         }
-        for provider in &providers {
-            provider.set_metadata_service(Some(params.clone()), version);
+        if let Some(token) = access.token() {
+            params = params.with_param("token", token);
+        }
+        for registry in &content.registries {
+            registry
+                .provider
+                .set_metadata_service(Some(params.clone()), version);
         }
         Ok(())
+    }
+
+    /// Exports what operators ask, where consumers would ask, or else at the first Triple server that is configured.
+    async fn export_for_operators(
+        &self,
+        content: Arc<OwnMetadata>,
+        access: &Arc<Access>,
+        exported: &[Url],
+    ) -> Result<(), Error> {
+        let port = self.config.application.metadata_service_port;
+        let mut server = None;
+        for url in exported {
+            let name = self.extensions.canonical::<dyn Protocol>(url.protocol())?;
+            if name == TRIPLE {
+                server = Some(server_of(url, name, port));
+                break;
+            }
+        }
+        if server.is_none() {
+            for protocol in self.config.protocols.values() {
+                let name = protocol.name_or_default();
+                if self.extensions.canonical::<dyn Protocol>(name)? == TRIPLE {
+                    server = Some(self.configured_server(protocol, port)?);
+                    break;
+                }
+            }
+        }
+        let server =
+            server.expect("invariant: without a Triple server the configuration is refused");
+        let service = metadata_service::admin(content, access);
+        let bound = self.serve_metadata(&service, &server).await?;
+        let tls = self.config.tls_config.files();
+        if access.token().is_none() && !(tls.secures_servers() && tls.secures_clients()) {
+            tracing::warn!(
+                address = bound.address(),
+                "whoever reaches this address can see the metadata of this application and change the rule of its migration: \
+                 set `dubbo.metadata.token`, or demand certificates with `dubbo.tls_config`"
+            );
+        }
+        tracing::info!(
+            address = bound.address(),
+            "operators can ask for the metadata"
+        );
+        Ok(())
+    }
+
+    async fn serve_metadata(&self, service: &MetadataService, server: &Url) -> Result<Url, Error> {
+        let url = service.url(server);
+        let descriptor = Arc::clone(service.descriptor());
+        self.serve(&url, descriptor, service.invoker(url.clone()), |running| {
+            &mut running.metadata
+        })
+        .await
     }
 
     /// The servers that the metadata service is to be exported at: one of each protocol, or the one that is configured.
@@ -160,6 +316,21 @@ impl Inner {
             servers.extend(exported.first().map(|url| server_of(url, name, Some(port))));
         }
         Ok(servers)
+    }
+
+    /// The server of `protocol`, which need not serve anything else.
+    fn configured_server(
+        &self,
+        protocol: &ProtocolConfig,
+        port: Option<u16>,
+    ) -> Result<Url, Error> {
+        let url = export::server_url(protocol);
+        let url = server_of(&url, TRIPLE, port);
+        Ok(if self.is_secure(&url)? {
+            url.with_param("ssl-enabled", "true")
+        } else {
+            url
+        })
     }
 }
 

@@ -2,11 +2,14 @@
 
 mod activity;
 mod builder;
+mod definitions;
 mod explain;
 mod export;
 mod filters;
 mod host;
 mod metadata;
+mod openapi;
+mod migration;
 mod refer;
 mod registries;
 mod shutdown;
@@ -39,6 +42,7 @@ pub use explain::{Explanation, Road};
 use self::{
     activity::Activity,
     builder::{Provided, protocol},
+    definitions::Definitions,
     host::ToRegistry,
     metadata::Told,
     registries::Registries,
@@ -60,6 +64,7 @@ struct Inner {
     provided: Vec<Provided>,
     protocols: Protocols,
     registries: Registries,
+    definitions: Arc<Definitions>,
     /// What registries have been told of.
     told: Arc<Told>,
     to_registry: ToRegistry,
@@ -80,6 +85,8 @@ struct Running {
     exporters: Vec<Box<dyn Exporter>>,
     /// The metadata service's.
     metadata: Vec<Box<dyn Exporter>>,
+    /// Those that are served beside calls.
+    pages: Vec<Box<dyn Exporter>>,
     /// Registered each by itself, with the position of the registry.
     registered: Vec<(usize, Url)>,
     /// The positions of the registries that were told of the application.
@@ -339,6 +346,8 @@ impl fmt::Debug for Instance {
             .finish_non_exhaustive()
     }
 }
+
+const ENDED_MEANWHILE: Error = Error::State("the instance was shut down while it started");
 
 /// The protocol of calls within the process.
 const INJVM: &str = "injvm";

@@ -19,7 +19,7 @@ use dubbo_core::{
 use dubbo_protocol::java::GenericClient;
 use futures_util::future::join_all;
 
-use super::{Inner, Reference, export, filters, host, sources::join};
+use super::{Inner, Reference, export, filters, host, sources::{Source, join}};
 use crate::{
     config::{Layered as _, ReferenceConfig, defaults},
     error::Error,
@@ -80,6 +80,7 @@ impl Inner {
             join_all(sources.iter().map(|source| source.directory.close())).await;
             return Err(error);
         }
+        let is_shown = sources.iter().any(Source::is_of_registry);
         let directories = sources
             .iter()
             .map(|source| Arc::downgrade(&source.directory));
@@ -100,6 +101,9 @@ impl Inner {
         if kept.is_err() {
             invoker.close().await;
             return Err(NO_MORE_CLIENTS);
+        }
+        if is_shown {
+            self.definitions.refers(&descriptor, &consumer);
         }
         Ok(Stub::new(invoker, service, descriptor))
     }

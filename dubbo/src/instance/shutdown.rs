@@ -70,6 +70,7 @@ impl Inner {
             let was_registered = !registered.is_empty() || !applications.is_empty();
             self.serve_late_calls(was_registered, deadline).await;
         }
+        self.told.ends();
         self.drain(deadline).await;
         let Running { references, .. } = std::mem::take(&mut *self.running.lock());
         let references = references.iter().map(|reference| &reference.invoker);
@@ -102,6 +103,7 @@ impl Inner {
             join_all(services),
             join_all(applications),
             self.registries.end_mapping(),
+            self.definitions.close(),
         );
     }
 

@@ -6,6 +6,7 @@ use dubbo_cluster::{
     cluster::{ZoneAware, Zoned},
     directory::{DynamicDirectory, StaticDirectory},
     loadbalance::Random,
+    migration::{MigrationDirectory, MigrationError},
     router::RouterChain,
 };
 use dubbo_core::{cluster::Directory, invoker::Invoker, service::ServiceKey, url::Url};
@@ -13,6 +14,7 @@ use futures_util::future::{select_ok, try_join_all};
 
 use super::{
     INJVM, Inner,
+    migration::ReferenceRoads,
     refer::{NO_MORE_CLIENTS, NodeMaker},
     registries::NamedRegistry,
 };
@@ -27,6 +29,7 @@ pub(super) struct Source {
     preferred: bool,
     zone: Option<String>,
     weight: u32,
+    is_of_registry: bool,
 }
 
 impl Source {
@@ -36,6 +39,7 @@ impl Source {
             preferred: false,
             zone: None,
             weight: defaults::WEIGHT,
+            is_of_registry: false,
         }
     }
 
@@ -45,7 +49,13 @@ impl Source {
             preferred: registry.preferred,
             zone: registry.zone.clone(),
             weight: registry.weight,
+            is_of_registry: true,
         }
+    }
+
+    /// Whether a registry knows who calls.
+    pub(super) fn is_of_registry(&self) -> bool {
+        self.is_of_registry
     }
 }
 
@@ -85,7 +95,6 @@ impl Inner {
             service: consumer.service_key(),
             reason,
         };
-        let refer = move |url| make.clone().make(url);
         let protocol = config.protocol.as_deref().unwrap_or(defaults::PROTOCOL);
         if let Some(urls) = direct_urls(config, protocol) {
             // Those from code have not been checked with the configuration.
@@ -100,6 +109,7 @@ impl Inner {
                     let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
                     refused(faults.join("; "))
                 })?;
+            let refer = move |url| make.clone().make(url);
             let directory =
                 StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
                     .await
@@ -116,23 +126,48 @@ impl Inner {
                  `dubbo.registries`{unmatched}"
             )));
         }
-        let followed = chosen.into_iter().map(|(_, registry)| {
-            let refer = refer.clone();
-            async move {
-                let subscription = registry.subscribe(consumer).await?;
-                let subscription = subscription.holding(self.told.subscribes(consumer));
-                let directory = DynamicDirectory::follow(
-                    consumer.clone(),
-                    &registry.url,
-                    subscription,
-                    RouterChain::default(),
-                    refer,
-                )
-                .await;
-                Ok::<_, Error>(Source::registry(Arc::new(directory), registry))
-            }
-        });
+        let followed = chosen
+            .into_iter()
+            .map(|(_, registry)| self.followed(registry, consumer, make.clone()));
         try_join_all(followed).await
+    }
+
+    /// The providers in one registry: by the one path that it is used by, or by both, joined by a migration.
+    async fn followed(
+        &self,
+        registry: &Arc<NamedRegistry>,
+        consumer: &Url,
+        make: NodeMaker,
+    ) -> Result<Source, Error> {
+        let told = self.told.subscribes(consumer);
+        let url = &registry.url;
+        if registry.has_both_paths() {
+            let roads = ReferenceRoads {
+                registry: Arc::clone(registry),
+                consumer: consumer.clone(),
+                make,
+                _told: told,
+            };
+            let migration = self.registries.migration();
+            let followed =
+                MigrationDirectory::follow(consumer.clone(), url, migration, Arc::new(roads)).await;
+            let directory = followed.map_err(|error| match error {
+                MigrationError::Registry(error) => Error::Registry(error),
+                error => Error::Refer {
+                    service: consumer.service_key(),
+                    reason: error.to_string(),
+                },
+            })?;
+            return Ok(Source::registry(Arc::new(directory), registry));
+        }
+        let mut paths = registry.paths();
+        let path = paths.next().expect("invariant: a registry has a path");
+        let subscription = registry.subscribe(path, consumer).await?.holding(told);
+        let refer = move |url| make.clone().make(url);
+        let routers = RouterChain::default();
+        let directory =
+            DynamicDirectory::follow(consumer.clone(), url, subscription, routers, refer).await;
+        Ok(Source::registry(Arc::new(directory), registry))
     }
 
     /// Waits for the first available provider, wherever it comes from.

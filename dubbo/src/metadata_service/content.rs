@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use dubbo_core::url::Url;
-use dubbo_metadata::published::{History, Published};
+use bytes::Bytes;
+use dubbo_core::{discovery::ServiceInstance, service::ServiceKey, url::Url};
+use dubbo_metadata::{
+    openapi::OpenApi,
+    published::{History, Published},
+};
 
 /// What an application says about itself.
 ///
@@ -12,8 +16,9 @@ pub(crate) trait Content: Send + Sync + 'static {
     /// The application's name: the group of its metadata services.
     fn application(&self) -> &str;
 
-    /// What has been published, by registry: the current metadata and that which consumers may still ask for.
-    fn histories(&self) -> Vec<&History>;
+    /// What has been published, by the id of the registry: the current metadata and that which consumers may still ask
+    /// for.
+    fn histories(&self) -> Vec<(&str, &History)>;
 
     /// The services that are exported, as registries are told of them.
     fn exported(&self) -> Vec<Url>;
@@ -21,10 +26,21 @@ pub(crate) trait Content: Send + Sync + 'static {
     /// The services that are referred to, as registries are told of them.
     fn subscribed(&self) -> Vec<Url>;
 
+    /// What `service`, which is exported, takes and gives: a definition in JSON.
+    fn definition(&self, service: &ServiceKey) -> Option<Bytes>;
+
+    /// The instance that registries were told of; of several, one.
+    fn instance(&self) -> Option<ServiceInstance>;
+
+    /// The documents of what is exported; `None` where they are switched off.
+    fn openapi(&self) -> Option<&OpenApi>;
+
     /// The metadata of `revision`, whichever registry it was published for.
     fn find(&self, revision: &str) -> Option<Arc<Published>> {
         let histories = self.histories();
-        histories.iter().find_map(|history| history.get(revision))
+        histories
+            .iter()
+            .find_map(|(_, history)| history.answer(revision))
     }
 
     /// The current metadata, each revision once.
@@ -33,7 +49,7 @@ pub(crate) trait Content: Send + Sync + 'static {
         for published in self
             .histories()
             .iter()
-            .flat_map(|history| history.current())
+            .flat_map(|(_, history)| history.current())
         {
             if all
                 .iter()

@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
+    access::TOKEN,
     proto::{
         METADATA_SERVICE_V2_DESCRIPTOR, MetadataInfoV2, MetadataRequest, MetadataServiceV2Client,
     },
@@ -102,6 +103,7 @@ impl Fetch for RpcFetch {
         let question = Question {
             protocol,
             url: target.url(),
+            token: target.token.as_deref(),
             application: &instance.application,
             revision,
             deadline: Instant::now() + self.options.timeout,
@@ -125,6 +127,7 @@ type Found = Result<Option<MetadataInfo>, Status>;
 struct Question<'a> {
     protocol: &'a Arc<dyn Protocol>,
     url: Url,
+    token: Option<&'a str>,
     application: &'a str,
     revision: &'a str,
     deadline: Instant,
@@ -173,7 +176,7 @@ impl RpcFetch {
 
     async fn first(&self, question: &Question<'_>) -> Found {
         let stub = question.refer(&self.v1, v1::VERSION).await?;
-        let request = Request::new((question.revision.to_owned(),));
+        let request = question.request((question.revision.to_owned(),));
         let response = stub
             .unary::<Args<(String,)>, Ret<Option<MetadataInfo>>>(GET_METADATA_INFO, request)
             .deadline(question.deadline)
@@ -202,11 +205,21 @@ impl Question<'_> {
         Ok(Stub::new(invoker, key, Arc::clone(service)))
     }
 
+    /// A request with what lets it in.
+    fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(token) = self.token {
+            request.attachments_mut().insert(TOKEN, token.to_owned());
+        }
+        request
+    }
+
     async fn ask_second(&self, stub: Stub) -> Found {
         let client = MetadataServiceV2Client::from_stub(stub);
         let request = MetadataRequest {
             revision: self.revision.to_owned(),
         };
+        let request = self.request(request);
         let answer = client.get_metadata_info(request).deadline(self.deadline);
         match answer.await {
             Ok(response) => {

@@ -3,13 +3,17 @@
 use dubbo_core::{discovery::ServiceInstance, url::Url};
 use dubbo_metadata::instance::{MetaVersion, MetadataServiceParams, keys};
 
+use super::access::TOKEN;
+
 /// The metadata service of one instance. All else that the instance says about it is no concern of who calls it: how
 /// long to wait and how often to try again least of all.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) struct Target {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) way: Way,
+    /// What it lets those in by who have read the registry. No part of the URL, which is printed.
+    pub(super) token: Option<String>,
 }
 
 /// How it is called.
@@ -38,13 +42,17 @@ impl Target {
             let text = instance.metadata.get(key).map(|text| text.trim());
             text.filter(|text| !matches!(*text, "" | "{}" | "[]"))
         };
+        let mut token = None;
         let (protocol, host, port) = if let Some(json) = said(keys::METADATA_SERVICE_PARAMS) {
-            let params = MetadataServiceParams::parse(json).map_err(|error| error.to_string())?;
+            let mut params =
+                MetadataServiceParams::parse(json).map_err(|error| error.to_string())?;
+            token = params.params.remove(TOKEN);
             (params.protocol, instance.host.clone(), params.port)
         } else if let Some(json) = said(keys::METADATA_SERVICE_URLS) {
             let url = first_url(json)
                 .map_err(|why| format!("`{}` {why}", keys::METADATA_SERVICE_URLS))?;
             let port = url.port().unwrap_or(instance.port);
+            token = url.param(TOKEN).map(str::to_owned);
             (url.protocol().to_owned(), url.host().to_owned(), port)
         } else {
             let port = port_without_metadata.unwrap_or(instance.port);
@@ -64,7 +72,12 @@ impl Target {
                 ));
             }
         };
-        Ok(Self { host, port, way })
+        Ok(Self {
+            host,
+            port,
+            way,
+            token: token.filter(|token| !token.is_empty()),
+        })
     }
 
     /// Where it is, with our own limits.
@@ -194,6 +207,24 @@ mod tests {
         ] {
             let error = target(&[(key, value)], None).expect_err(value);
             assert!(error.contains(want), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_token_is_taken_from_wherever_the_instance_says_it_and_stands_in_no_url() {
+        let params = r#"{"protocol":"tri","port":"1","token":"s3cret"}"#;
+        let urls = r#"["dubbo://10.0.0.9:20880/x?token=s3cret"]"#;
+        for (key, value, want) in [
+            (PARAMS, params, Some("s3cret")),
+            (URLS, urls, Some("s3cret")),
+            (PARAMS, r#"{"protocol":"tri","port":"1","token":""}"#, None),
+            (PARAMS, r#"{"protocol":"tri","port":"1"}"#, None),
+        ] {
+            let mut instance = ServiceInstance::new("demo", "10.0.0.1", 50051);
+            instance.metadata.insert(key.to_owned(), value.to_owned());
+            let target = Target::of(&instance, None).expect("valid");
+            assert_eq!(target.token.as_deref(), want, "{value}");
+            assert!(!target.url().to_string().contains("s3cret"));
         }
     }
 

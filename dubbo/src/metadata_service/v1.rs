@@ -1,18 +1,18 @@
 //! The first version of the metadata service: a Java interface (`docs/spec/metadata.md` §3.1).
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use dubbo_core::{
     invocation::{Body, Invocation, Reply, RpcResult},
     payload::{Adapter as _, Codec, Payload},
     provider::Service,
-    request::Request,
-    service::{CallKind, MethodDescriptor, ServiceDescriptor},
+    request::{Request, Response},
+    service::{CallKind, MethodDescriptor, ServiceDescriptor, ServiceKey},
     status::Status,
     url::Url,
 };
-use dubbo_hessian2::{java::TreeSet, to_vec};
+use dubbo_hessian2::{Value, java::TreeSet, to_vec};
 use dubbo_metadata::model::MetadataInfo;
 use dubbo_protocol::java::{Args, Arguments, JavaService, MethodSpec, descriptor, with_built_ins};
 
@@ -34,7 +34,9 @@ pub(super) fn consumed() -> ServiceDescriptor {
 /// The service. What it has no method for is refused by name.
 pub(super) fn service(content: Arc<dyn Content>) -> Service {
     let described = urls(JavaService::new(INTERFACE).version(VERSION), &content);
+    let described = definitions(described, &content);
     let named = Arc::clone(&content);
+    let told = Arc::clone(&content);
     let described = described
         .method("serviceName", move |_: Request<()>| {
             let name = named.application().to_owned();
@@ -43,6 +45,19 @@ pub(super) fn service(content: Arc<dyn Content>) -> Service {
         .method("version", async |_: Request<()>| {
             Ok(VERSION.to_owned().into())
         })
+        .method(
+            MethodSpec::new("getAndListenInstanceMetadata")
+                .parameters_as(["java.lang.String", LISTENER]),
+            move |call: Request<(Option<String>, Value)>| {
+                let (_, listener) = call.into_message();
+                let answer = instance_metadata(&*told, &listener);
+                async { answer }
+            },
+        )
+        .method(
+            "getInstanceMetadataChangedListenerMap",
+            async |_: Request<()>| Ok(BTreeMap::<String, Value>::new().into()),
+        )
         .build();
 
     let first = described.descriptor().methods().len();
@@ -106,6 +121,56 @@ fn urls(service: JavaService, content: &Arc<dyn Content>) -> JavaService {
             async { Ok(urls.into()) }
         },
     )
+}
+
+/// Adds the methods that answer with a definition. Of what is not known they say nothing, as Java's.
+fn definitions(service: JavaService, content: &Arc<dyn Content>) -> JavaService {
+    type Text = Option<String>;
+    let (by_parts, by_key) = (Arc::clone(content), Arc::clone(content));
+    service
+        .method(
+            "getServiceDefinition",
+            move |call: Request<(Text, Text, Text)>| {
+                let (interface, version, group) = call.into_message();
+                let key = ServiceKey::new(interface.unwrap_or_default())
+                    .with_version(version.as_deref().unwrap_or_default())
+                    .with_group(group.as_deref().unwrap_or_default());
+                let definition = definition(&*by_parts, Some(&key));
+                async { Ok(definition.into()) }
+            },
+        )
+        .method("getServiceDefinition", move |call: Request<(Text,)>| {
+            let (key,) = call.into_message();
+            let key: Option<ServiceKey> = key.and_then(|key| key.parse().ok());
+            let definition = definition(&*by_key, key.as_ref());
+            async { Ok(definition.into()) }
+        })
+}
+
+fn definition(content: &dyn Content, service: Option<&ServiceKey>) -> String {
+    let definition = service.and_then(|service| content.definition(service));
+    let definition = definition.map(|json| String::from_utf8_lossy(&json).into_owned());
+    definition.unwrap_or_default()
+}
+
+/// What the instance says about itself, as a JSON object; null as long as no registry was told of it.
+fn instance_metadata(
+    content: &dyn Content,
+    listener: &Value,
+) -> Result<Response<Option<String>>, Status> {
+    if *listener != Value::Null {
+        return Err(Status::unimplemented(
+            "getAndListenInstanceMetadata takes no listener here, because nobody would call it: leave it null, and watch \
+             the instance in the registry",
+        ));
+    }
+    let instance = content.instance();
+    let metadata = instance.map(|instance| serde_json::to_string(&instance.metadata));
+    let metadata = metadata.transpose().map_err(|error| {
+        Status::internal(format!("the instance metadata cannot be written: {error}"))
+            .with_source(error)
+    })?;
+    Ok(metadata.into())
 }
 
 /// Adds one of the methods that tell which services are exported.
@@ -208,4 +273,5 @@ fn value(hessian: Bytes) -> Reply {
 const GET_METADATA_INFO: &str = "getMetadataInfo";
 const METADATA_INFO: &str = "org.apache.dubbo.metadata.MetadataInfo";
 const SORTED_SET: &str = "java.util.SortedSet";
+const LISTENER: &str = "org.apache.dubbo.metadata.InstanceMetadataChangedListener";
 const NULL: &[u8] = b"N";

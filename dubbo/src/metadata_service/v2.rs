@@ -15,20 +15,26 @@ use dubbo_metadata::published::Published;
 use super::{
     content::Content,
     encodings::Encodings,
+    openapi::openapi_info,
     proto::{METADATA_SERVICE_V2_DESCRIPTOR, MetadataInfoV2, MetadataRequest},
 };
 
 pub(super) const VERSION: &str = "2.0.0";
 
-/// The service. dubbo-go's other spelling of its method, `getMetadataInfo`, is that of the first letter.
+/// The service. dubbo-go's other spelling of its first method, `getMetadataInfo`, is that of the first letter.
 pub(super) fn service(content: Arc<dyn Content>) -> Service {
     let encodings = Encodings::default();
+    let described = Arc::clone(&content);
     Service::builder(
         Arc::clone(&METADATA_SERVICE_V2_DESCRIPTOR),
         "MetadataServiceV2",
     )
     .raw(GET_METADATA_INFO, move |invocation| {
         let answer = metadata_info(&*content, &encodings, invocation);
+        async { answer }
+    })
+    .raw(GET_OPENAPI_INFO, move |invocation| {
+        let answer = openapi_info(&*described, invocation);
         async { answer }
     })
     .build()
@@ -108,6 +114,7 @@ impl fmt::Debug for Answer {
 }
 
 const GET_METADATA_INFO: usize = 0;
+const GET_OPENAPI_INFO: usize = 1;
 
 #[cfg(test)]
 mod tests {

@@ -56,7 +56,7 @@ impl Shared {
             .collect()
     }
 
-    async fn urls(&self) -> Vec<String> {
+    pub(crate) async fn urls(&self) -> Vec<String> {
         let everyone = "consumer://h/*?group=*&version=*".parse().expect("a URL");
         let found = self.0.lookup(&everyone).await.expect("it is there");
         found

@@ -1,5 +1,9 @@
 //! The metadata service of a whole application: what it answers once it has been started, and who notices.
 
+mod admin;
+mod openapi;
+mod secured;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use dubbo::{
@@ -25,7 +29,7 @@ use parking_lot::Mutex;
 
 #[tokio::test]
 async fn an_application_answers_for_what_it_has_registered() {
-    let registry = MemoryRegistry::new(Url::new("shared", "here"));
+    let registry = registry();
     let provider = provider(&registry).await;
     let instance = only_instance(&registry).await;
     let revision = &instance.metadata["dubbo.metadata.revision"];
@@ -91,7 +95,7 @@ async fn an_application_answers_for_what_it_has_registered() {
 
 #[tokio::test]
 async fn filters_see_no_call_of_the_metadata_service() {
-    let registry = MemoryRegistry::new(Url::new("shared", "here"));
+    let registry = registry();
     let provider = provider(&registry).await;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&seen);
@@ -114,24 +118,38 @@ async fn provider(registry: &MemoryRegistry) -> Instance {
     let sections = "application: {name: app}, \
                     protocols: {tri: {ip: 127.0.0.1, port: 0}, dubbo: {name: dubbo, ip: 127.0.0.1, port: 0}}, \
                     provider: {services: {greet.Greeter: {protocol-ids: [tri]}}}";
-    let users: Service = JavaService::new("org.example.Users")
-        .version("1.0.0")
-        .method("find", async |call: Request<(String,)>| {
-            Ok(call.into_message().0.into())
-        })
-        .into();
     let instance = load(registry, sections)
         .provide(GreeterServer::new(Found))
-        .provide(users)
+        .provide(users())
         .build()
         .expect("valid");
     instance.start().await.expect("starts");
     instance
 }
 
+/// A service of a Java interface.
+fn users() -> Service {
+    let users = JavaService::new("org.example.Users").version("1.0.0");
+    let users = users.method("find", async |call: Request<(String,)>| {
+        Ok(call.into_message().0.into())
+    });
+    users.into()
+}
+
+/// A registry that several instances share.
+fn registry() -> MemoryRegistry {
+    MemoryRegistry::new(Url::new("shared", "here"))
+}
+
 /// An instance with this registry.
 fn load(registry: &MemoryRegistry, sections: &str) -> InstanceBuilder {
-    let yaml = format!("dubbo: {{registries: {{r: {{address: 'shared://here'}}}}, {sections}}}");
+    load_with(registry, "", sections)
+}
+
+/// An instance with this registry and others.
+fn load_with(registry: &MemoryRegistry, others: &str, sections: &str) -> InstanceBuilder {
+    let yaml =
+        format!("dubbo: {{registries: {{r: {{address: 'shared://here'}}, {others}}}, {sections}}}");
     let builder = Instance::load_with(&LoadOptions::text("dubbo.yaml", yaml)).expect("YAML");
     let (one, two, three) = (registry.clone(), registry.clone(), registry.clone());
     builder

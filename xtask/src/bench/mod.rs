@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures the project beside its peers, in one run, on one machine.
 
+mod discovery;
 mod dubbo;
 mod h2load;
 mod hessian2;
@@ -17,12 +18,13 @@ use crate::{failure::Failure, finish, process};
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let names: Vec<&str> = args.iter().map(String::as_str).collect();
     finish(match names[..] {
+        ["discovery"] => discovery::run(),
         ["dubbo"] => dubbo::run(),
         ["hessian2"] => hessian2::run(),
         ["triple"] => triple::run(),
         _ => Err(Failure::new(
             format!("no bench is called `{}`", names.join(" ")),
-            "cargo xtask bench dubbo|hessian2|triple",
+            "cargo xtask bench discovery|dubbo|hessian2|triple",
         )),
     })
 }

@@ -280,6 +280,7 @@ Both have a protobuf service over Triple and a Java interface over `dubbo`.
 | `…-remote` | the registry keeps it |
 | all of these | the consumer finds the provider, sees it gone when it is stopped, finds it again on other ports |
 | `outage-…` | the registry is killed and comes back after a minute: no call fails, and a new consumer finds the provider |
+| `definition` | a consumer without the interface calls by what the provider's service definition in the registry says |
 ";
 const SECTIONS: [(&str, Family, Protocol); 3] = [
     (

@@ -150,11 +150,15 @@ fn append(attachments: Option<&Attachments>, dst: &mut BytesMut) -> Result<(), C
 /// By this a server says that it is about to stop (`docs/spec/dubbo-protocol.md` §21).
 pub(crate) const CLOSING: &str = "closing";
 
+/// How long whoever tries again should wait first, in milliseconds (`docs/spec/cluster.md` §7.4).
+pub(crate) const PUSHBACK: &str = "dubbo-retry-pushback-ms";
+
 /// What is of one connection: the version of the protocol, and what dubbo-go keeps for its own shutdown.
-const OWN_ATTACHMENTS: [&str; 3] = [
+const OWN_ATTACHMENTS: [&str; 4] = [
     CLOSING,
     "dubbo",
     "dubbo-go-graceful-shutdown-provider-counted",
+    PUSHBACK,
 ];
 
 const EXCEPTION: u8 = 0;

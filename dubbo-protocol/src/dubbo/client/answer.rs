@@ -7,7 +7,7 @@ use dubbo_core::{
 };
 
 use super::super::{
-    body::response::{Outcome, Response, read_text, take_own},
+    body::response::{Outcome, PUSHBACK, Response, read_text, take_own},
     frame::{Frame, HESSIAN2, Received},
     parameters::RAISE_PAYLOAD,
     status::{self, OK},
@@ -15,6 +15,7 @@ use super::super::{
 use crate::{
     endpoint::Place,
     java::{from_throwable, options},
+    pushback,
 };
 
 /// A response, as the caller sees it.
@@ -37,6 +38,8 @@ impl Answer {
                 return Self { result, is_closing };
             }
         };
+        let wait = response.attachments.get(PUSHBACK);
+        let wait = wait.and_then(pushback::read);
         let is_closing = take_own(&mut response.attachments);
         let result = match response.outcome {
             Outcome::Value(value) => {
@@ -46,7 +49,8 @@ impl Answer {
                 Ok(reply)
             }
             Outcome::Exception(thrown) => {
-                Err(from_throwable(thrown).with_attachments(response.attachments))
+                let status = from_throwable(thrown).with_attachments(response.attachments);
+                Err(status.with_pushback(wait))
             }
         };
         Self { result, is_closing }

@@ -31,7 +31,7 @@ use crate::{
     dubbo::{
         body::{
             request::{Request, takes_attachments},
-            response::{CLOSING, take_own},
+            response::{CLOSING, PUSHBACK, take_own},
         },
         frame::{Frame, HESSIAN2},
         status::{
@@ -40,6 +40,7 @@ use crate::{
         },
     },
     java::options,
+    pushback,
 };
 
 /// A call that has come.
@@ -285,6 +286,9 @@ impl Work {
         take_own(&mut beside);
         if closing {
             beside.insert(CLOSING, "true");
+        }
+        if let Some(wait) = result.as_ref().err().and_then(Status::pushback) {
+            beside.insert(PUSHBACK, pushback::millis(wait).to_string());
         }
         let beside = self.takes_attachments.then_some(&beside);
         answer(

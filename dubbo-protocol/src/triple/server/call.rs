@@ -80,7 +80,7 @@ impl Call {
         let (head, body) = request.into_parts();
         if head.method != Method::POST || !is_grpc(&head.headers) {
             discard(body);
-            return Err(Box::new(refuse(routes, &head)));
+            return Err(Box::new(answer_other(routes, &head)));
         }
         let content = GrpcContent::of(&head.headers);
         let caller = Caller {
@@ -393,8 +393,11 @@ fn other_form(content: GrpcContent, method: &MethodRef) -> Status {
     ))
 }
 
-/// Turns away what is no gRPC call.
-fn refuse(routes: &Routes, head: &Parts) -> Response<ReplyBody> {
+/// Gives a page, or turns away what is no gRPC call.
+fn answer_other(routes: &Routes, head: &Parts) -> Response<ReplyBody> {
+    if let Some(pages) = routes.pages(head.uri.path()) {
+        return pages.answer(head);
+    }
     if let Err(status) = routes.find(&head.uri, &head.headers) {
         return plain(StatusCode::NOT_FOUND, status.message().to_owned());
     }

@@ -4,6 +4,7 @@ mod budget;
 mod call;
 mod connection;
 mod health;
+mod pages;
 mod reply;
 mod request;
 mod rest;
@@ -18,7 +19,7 @@ use async_trait::async_trait;
 use dubbo_core::{
     invoker::Invoker,
     payload::Rules,
-    protocol::{Drained, Exporter, ProtocolError},
+    protocol::{Drained, Exporter, Pages, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
 };
@@ -28,6 +29,7 @@ use tokio_util::task::TaskTracker;
 use self::{
     connection::{Connections, End},
     health::ServerHealth,
+    pages::Mount,
     routes::{Route, Routes},
 };
 use crate::{
@@ -42,7 +44,7 @@ use crate::{
 pub(super) struct Servers {
     network: Network,
     rules: Rules,
-    running: servers::Servers<Served>,
+    running: servers::Servers<Behind>,
 }
 
 impl Servers {
@@ -64,10 +66,34 @@ impl Servers {
         invoker: Arc<dyn Invoker>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
         let route = Route::new(url, descriptor, invoker, self.rules.clone());
-        let route = Arc::new(route.map_err(|reason| ProtocolError::Url {
+        let route = route.map_err(|reason| ProtocolError::Url {
             url: url.clone(),
             reason,
-        })?);
+        })?;
+        self.add(url, default_port, Served::Calls(Arc::new(route)))
+            .await
+    }
+
+    /// Serves `pages` below the path of `url`, on a server that is there already or a new one.
+    pub(super) async fn mount(
+        &self,
+        url: &Url,
+        default_port: u16,
+        pages: Arc<dyn Pages>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        let mount = Mount::new(url.path(), pages).map_err(|reason| ProtocolError::Url {
+            url: url.clone(),
+            reason,
+        })?;
+        self.add(url, default_port, Served::Pages(mount)).await
+    }
+
+    async fn add(
+        &self,
+        url: &Url,
+        default_port: u16,
+        what: Served,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
         let port = url.port().unwrap_or(default_port);
         let mut running = self.running.open().await?;
         let at = match running.find(url.host(), port) {
@@ -76,19 +102,14 @@ impl Servers {
         };
         let server = running.get(at);
         let url = server.bound(url);
-        let catalog = &server.served.catalog;
-        let added = catalog.change(|routes| routes.with(Arc::clone(&route)));
-        if !added {
+        let catalog = Arc::clone(&server.served.catalog);
+        if !catalog.change(|routes| what.added_to(routes)) {
             return Err(ProtocolError::Duplicate {
-                service: route.key.to_string(),
+                service: what.name(),
                 address: url.address(),
             });
         }
-        Ok(Box::new(Exported {
-            url,
-            catalog: Arc::clone(catalog),
-            route,
-        }))
+        Ok(Box::new(Exported { url, catalog, what }))
     }
 
     /// Tells whoever watches the health of a service here to go elsewhere.
@@ -101,11 +122,11 @@ impl Servers {
         self.running.drain(deadline).await
     }
 
-    async fn start(&self, host: &str, port: u16) -> Result<Server<Served>, ProtocolError> {
+    async fn start(&self, host: &str, port: u16) -> Result<Server<Behind>, ProtocolError> {
         let catalog = Arc::new(Catalog::new());
         let health = HealthServer::new(ServerHealth::of(&catalog));
         catalog.change(|routes| routes.with(Arc::new(Route::built_in(health.into()))));
-        let served = Served {
+        let served = Behind {
             catalog: Arc::clone(&catalog),
             end: watch::Sender::new(End::Open),
             connections: TaskTracker::new(),
@@ -129,7 +150,7 @@ impl Servers {
 }
 
 /// The connections of a server. Dropping it ends them all.
-struct Served {
+struct Behind {
     catalog: Arc<Catalog<Routes>>,
     end: watch::Sender<End>,
     connections: TaskTracker,
@@ -137,7 +158,7 @@ struct Served {
     cut: Arc<AtomicUsize>,
 }
 
-impl servers::Served for Served {
+impl servers::Served for Behind {
     fn leave(&self) {
         self.catalog.advance(Stage::Leaving);
     }
@@ -169,7 +190,35 @@ const DIALECTS: &[Dialect] = &[Dialect::Http1, Dialect::Http2];
 struct Exported {
     url: Url,
     catalog: Arc<Catalog<Routes>>,
-    route: Arc<Route>,
+    what: Served,
+}
+
+enum Served {
+    Calls(Arc<Route>),
+    Pages(Mount),
+}
+
+impl Served {
+    fn name(&self) -> String {
+        match self {
+            Self::Calls(route) => route.key.to_string(),
+            Self::Pages(mount) => mount.to_string(),
+        }
+    }
+
+    fn added_to(&self, routes: &Routes) -> Option<Routes> {
+        match self {
+            Self::Calls(route) => routes.with(Arc::clone(route)),
+            Self::Pages(mount) => routes.with_pages(mount.clone()),
+        }
+    }
+
+    fn taken_from(&self, routes: &Routes) -> Routes {
+        match self {
+            Self::Calls(route) => routes.without(route),
+            Self::Pages(mount) => routes.without_pages(mount),
+        }
+    }
 }
 
 #[async_trait]
@@ -180,6 +229,6 @@ impl Exporter for Exported {
 
     async fn unexport(self: Box<Self>) {
         self.catalog
-            .change(|routes| Some(routes.without(&self.route)));
+            .change(|routes| Some(self.what.taken_from(routes)));
     }
 }

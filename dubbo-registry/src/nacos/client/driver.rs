@@ -104,7 +104,7 @@ impl Driver {
                         Why::Broken => break failure,
                         Why::Late => {
                             let since = silent_since.get_or_insert(begun);
-                            if since.elapsed() > SILENCE {
+                            if since.elapsed() > shared.options.session {
                                 break failure;
                             }
                             // It waited already.
@@ -159,9 +159,6 @@ impl Driver {
 
 /// How often a sign of life is asked for.
 const BEAT: Duration = Duration::from_secs(3);
-
-/// How long a server may say nothing until the client is given up. Servers give up clients after about as long.
-const SILENCE: Duration = Duration::from_secs(15);
 
 /// How long a client was of use if it was not lost at once.
 const STABLE: Duration = Duration::from_secs(1);

@@ -26,6 +26,8 @@ pub(in crate::nacos) struct Options {
     pub(super) timeout: Duration,
     /// How often the server is asked for what it does not tell by itself.
     pub(super) poll: Duration,
+    /// How long a server may say nothing until its client is given up.
+    pub(super) session: Duration,
 }
 
 impl Options {
@@ -47,8 +49,13 @@ impl Options {
                 );
             }
         }
-        let (timeout, poll) = (url.get(&TIMEOUT)?, url.get(&POLL)?);
-        for (key, value) in [(TIMEOUT.name, timeout), (POLL.name, poll)] {
+        let [timeout, poll, session] = [&TIMEOUT, &POLL, &SESSION].map(|key| url.get(key));
+        let (timeout, poll, session) = (timeout?, poll?, session?);
+        for (key, value) in [
+            (TIMEOUT.name, timeout),
+            (POLL.name, poll),
+            (SESSION.name, session),
+        ] {
             if value < Duration::from_millis(1) || value > LONGEST {
                 return Err(format!(
                     "parameter `{key}` is {value:?}, where 1 ms to {LONGEST:?} make sense"
@@ -69,6 +76,7 @@ impl Options {
             login: login(url)?,
             timeout,
             poll,
+            session,
         })
     }
 
@@ -80,8 +88,9 @@ impl Options {
             login,
             timeout,
             poll,
+            session,
         } = self;
-        format!("{servers:?} {namespace} {login:?} {timeout:?} {poll:?}")
+        format!("{servers:?} {namespace} {login:?} {timeout:?} {poll:?} {session:?}")
     }
 
     /// What messages call the servers.
@@ -208,6 +217,12 @@ const POLL: Key<Duration> = Key {
     default: || Duration::from_secs(30),
 };
 
+/// Java's name, of ZooKeeper. Servers of Nacos give up clients after about as long.
+const SESSION: Key<Duration> = Key {
+    name: "session",
+    default: || Duration::from_secs(15),
+};
+
 const LONGEST: Duration = Duration::from_hours(24);
 const PORT: u16 = 8848;
 const HIGHEST: u16 = u16::MAX - APART;
@@ -301,6 +316,7 @@ mod tests {
             "h?namespace=n",
             "h?timeout=1s",
             "h?poll-interval=1s",
+            "h?session=1s",
         ] {
             assert_ne!(key("h"), key(other), "{other}");
         }
@@ -313,6 +329,7 @@ mod tests {
             ("nacos://h/nacos", "`/nacos`"),
             ("nacos://h?timeout=0", "`timeout` is 0ns"),
             ("nacos://h?poll-interval=25h", "`poll-interval` is 90000s"),
+            ("nacos://h?session=0", "`session` is 0ns"),
             ("nacos://h?timeout=soon", "`timeout` is \"soon\""),
             ("nacos://h?namespace=a.b", "namespace `a.b`"),
             ("nacos://u@h", "a user and no password"),

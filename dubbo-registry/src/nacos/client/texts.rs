@@ -28,7 +28,7 @@ use crate::backend::{Guard, Hint, TextKey};
 #[derive(Default)]
 pub(super) struct Line {
     client: Mutex<Option<Arc<Client>>>,
-    /// When the last one was begun. Whoever makes one has the lock meanwhile.
+    /// When the last one was begun that was made or failed. Whoever makes one has the lock meanwhile.
     begun: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -165,14 +165,17 @@ impl Shared {
                 format!("the connection was lost within {PACE:?}, and is made again after that");
             return Err(Failure::unavailable(self.error(operation, reason)));
         }
-        *begun = Some(Instant::now());
+        let now = Instant::now();
         let way = self.link(&generation.server).await?;
         let builder = ConfigServiceBuilder::new(self.props(&way));
         let builder = match &self.login {
             Some(login) => builder.with_auth_plugin(Arc::clone(login) as _),
             None => builder,
         };
-        let service = self.make(&way, operation, builder.build()).await?;
+        let made = self.make(&way, operation, builder.build()).await;
+        // Not before: whoever asks may be gone meanwhile, and others need not wait for that.
+        *begun = Some(now);
+        let service = made?;
         let client = Arc::new(Client { service, link: way });
         *line.client.lock() = Some(Arc::clone(&client));
         if generation.link.is_lost() {

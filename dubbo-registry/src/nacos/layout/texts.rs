@@ -44,6 +44,10 @@ impl TextLayout for Texts {
         vec![key(interface, "mapping")]
     }
 
+    fn collection(&self, application: &str) -> TextKey {
+        key(application, "metadata-gc")
+    }
+
     fn definition(&self, id: &str) -> TextKey {
         key(id, &self.group)
     }

@@ -193,7 +193,7 @@ async fn an_empty_list_is_believed_when_it_lasts() {
     let s = Duration::from_secs;
     // How long after a connection lists are doubted, how long an empty one must last, how long nobody is there, and when
     // that is told.
-    for (settle, confirm, away, want) in [
+    for (grace, confirm, away, want) in [
         (s(0), s(0), s(100), Some(s(0))),
         (s(0), s(1), s(100), Some(s(1))),
         (s(0), s(1), Duration::from_millis(900), None),
@@ -202,7 +202,7 @@ async fn an_empty_list_is_believed_when_it_lasts() {
         (s(2), s(5), s(100), Some(s(5))),
     ] {
         let rig = Rig::with(Timing {
-            settle,
+            grace,
             confirm_empty: confirm,
             ..TIMING
         });
@@ -224,17 +224,69 @@ async fn an_empty_list_is_believed_when_it_lasts() {
         let told = tokio::time::timeout(away, empty).await.ok();
         // The other one notices by a sleep of its own, a millisecond late at most.
         let told = told.map(|after| Duration::from_secs(after.as_secs()));
-        assert_eq!(told, want, "settle {settle:?}, confirm {confirm:?}");
+        assert_eq!(told, want, "grace {grace:?}, confirm {confirm:?}");
         let wish = others.handle.show(&place("p"), entry("a"));
         wish.await.expect("answered").expect("shown");
         sees!(seen, ["a"]);
     }
 }
 
+/// A server that has forgotten everybody: they come back one by one, and until then nobody is alone with all calls.
+#[tokio::test(start_paused = true)]
+async fn who_is_missing_after_an_outage_is_kept_for_a_while() {
+    let rig = Rig::with(Timing {
+        grace: Duration::from_secs(30),
+        ..TIMING
+    });
+    let others = Rig::on(&rig.store, TIMING);
+    let show = async |name: &str| {
+        let wish = others.handle.show(&place("p"), entry(name));
+        wish.await.expect("answered").expect("shown");
+    };
+    let hide = async |name: &str, rest: &[&str]| {
+        others.handle.hide(&place("p"), &entry(name).id);
+        others.shows("p", rest).await;
+    };
+    for name in ["a", "b", "c"] {
+        show(name).await;
+    }
+    let followed = rig.reconciler.follow(&place("p"));
+    let mut seen = followed.seen();
+    sees!(seen, ["a", "b", "c"]);
+    // Without an outage they go at once.
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    hide("c", &["a", "b"]).await;
+    sees!(seen, ["a", "b"]);
+
+    rig.client.lose();
+    hide("a", &["b"]).await;
+    hide("b", &[]).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    rig.client.renew();
+    let back = Instant::now();
+    sees!(seen, ["a", "b"]);
+    // Whoever is new is there at once, and whoever is back may go again: it may be on its way from one session to the next.
+    show("new").await;
+    sees!(seen, ["a", "b", "new"]);
+    show("a").await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    hide("a", &["new"]).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert!(!seen.has_changed().expect("open"), "nothing is missed yet");
+    show("a").await;
+    let (after, left) = takes(async {
+        let left = seen.wait_for(|seen| known(seen) == Ok(vec!["a".to_owned(), "new".to_owned()]));
+        drop(left.await.expect("open"));
+        back.elapsed()
+    })
+    .await;
+    assert_eq!(after.as_secs(), 30, "{left:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_first_list_is_believed_whatever_it_is() {
     let rig = Rig::with(Timing {
-        settle: Duration::from_mins(1),
+        grace: Duration::from_mins(1),
         ..TIMING
     });
     let followed = rig.reconciler.follow(&place("p"));

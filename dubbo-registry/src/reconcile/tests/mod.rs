@@ -114,7 +114,7 @@ async fn takes<T>(event: impl Future<Output = T>) -> (T, Duration) {
 }
 
 const TIMING: Timing = Timing {
-    settle: Duration::ZERO,
+    grace: Duration::ZERO,
     confirm_empty: Duration::from_secs(1),
     poll: Duration::from_mins(1),
     limit: Duration::from_secs(5),

@@ -1,6 +1,6 @@
 use dubbo_core::yaml::Section;
 
-use super::settings;
+use super::{ApplicationMigrationConfig, RegistryType, registry::TYPES, settings};
 
 settings! {
     /// `dubbo.application`: what this program is called (`docs/spec/config.md` §1.8).
@@ -24,6 +24,12 @@ settings! {
         version: Option<String>,
         /// `tag`, published as `application.tag`: the tag of every service that sets none.
         tag: Option<String>,
+        /// `weight`, by default 100: the share of calls that an instance of this application is to have, whatever weights
+        /// its services have. Where the registry has weights it is the registry's too.
+        weight: Option<u32>,
+        /// `protocol`, by default `tri`, else `dubbo`, else the first by name: the protocol whose port stands for the whole
+        /// instance in registries.
+        protocol: Option<String>,
         /// `metadata-type`, by default `local`: where consumers get the metadata of this application from.
         metadata_type: Option<MetadataType>,
         /// `metadata-service-port`, by default that of the first protocol that can serve it: where consumers ask this
@@ -31,6 +37,10 @@ settings! {
         metadata_service_port: Option<u16>,
         /// `metadata-service-protocol`, by default `tri` where there is a server of it, else `dubbo`: how they ask.
         metadata_service_protocol: Option<String>,
+        /// `register-mode`, as that of a registry: for those that do not say it themselves.
+        register_mode: Option<RegistryType>,
+        /// `migration`: how references that are followed both ways migrate.
+        migration: ApplicationMigrationConfig,
     }
 }
 
@@ -52,9 +62,13 @@ impl ApplicationConfig {
             group: s.string("group"),
             version: s.string("version"),
             tag: s.string("tag"),
+            weight: s.integer("weight", 1..=MAX_WEIGHT),
+            protocol: s.string("protocol"),
             metadata_type: s.choice("metadata-type", &METADATA_TYPES),
             metadata_service_port: s.integer("metadata-service-port", 1..=u16::MAX),
             metadata_service_protocol: s.string("metadata-service-protocol"),
+            register_mode: s.choice("register-mode", &TYPES),
+            migration: ApplicationMigrationConfig::read(s),
         }
     }
 }
@@ -68,6 +82,9 @@ pub enum MetadataType {
     /// `remote`: from the metadata report, or from the application where that fails.
     Remote,
 }
+
+/// As much as consumers add up for thousands of instances without trouble. Registries take more.
+const MAX_WEIGHT: u32 = 10_000;
 
 const METADATA_TYPES: [(&str, MetadataType); 2] = [
     ("local", MetadataType::Local),

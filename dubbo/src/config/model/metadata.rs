@@ -20,6 +20,36 @@ settings! {
         /// `publish-timeout`, by default 30 s: how long publishing into the report is tried before the application is
         /// registered as one that serves its metadata itself.
         publish_timeout: Option<Duration>,
+        /// `publish-delay`, by default 1 s: how long nothing may change before a registry is told of a change. While others
+        /// follow, a change waits five times as long at most.
+        publish_delay: Option<Duration>,
+        /// `info-cache-size`, by default 16: how many revisions are answered for that consumers may still ask for, however
+        /// long ago others took their place.
+        info_cache_size: Option<u32>,
+        /// `info-cache-expire`, by default 10 min: how long each such revision is answered for at least, however many there
+        /// are.
+        info_cache_expire: Option<Duration>,
+        /// `secret-params`, by default none: parameters of services that are never told to consumers by way of metadata,
+        /// whatever `params-filter` says.
+        secret_params: Option<Vec<String>>,
+        /// `gc-dry-run`, by default false: whether stale metadata in the report is only counted and told of in the log, and
+        /// not removed.
+        gc_dry_run: Option<bool>,
+        /// `publish-delay`, by default 1 s: how long nothing may change before a registry is told of a change. While others
+        /// follow, a change waits five times as long at most.
+        publish_delay: Option<Duration>,
+        /// `info-cache-size`, by default 16: how many revisions are answered for that consumers may still ask for, however
+        /// long ago others took their place.
+        info_cache_size: Option<u32>,
+        /// `info-cache-expire`, by default 10 min: how long each such revision is answered for at least, however many there
+        /// are.
+        info_cache_expire: Option<Duration>,
+        /// `secret-params`, by default none: parameters of services that are never told to consumers by way of metadata,
+        /// whatever `params-filter` says.
+        secret_params: Option<Vec<String>>,
+        /// `gc-dry-run`, by default false: whether stale metadata in the report is only counted and told of in the log, and
+        /// not removed.
+        gc_dry_run: Option<bool>,
         /// `fetch-timeout`, by default 5 s: how long one request for metadata may take.
         fetch_timeout: Option<Duration>,
         /// `fetch-concurrency`, by default 8: how many requests for metadata run at once for one registry.
@@ -29,8 +59,21 @@ settings! {
         /// `mapping-required`, by default false: whether a start waits until every mapping is written, and fails when one
         /// is not.
         mapping_required: Option<bool>,
+        /// `instance-customizer`, by default none: the plugins that add to what the instances of this program say about
+        /// themselves ([`InstanceCustomizer`](crate::spi::discovery::InstanceCustomizer)).
+        instance_customizer: Option<Vec<String>>,
+        /// `cache`: what this program keeps of the metadata of others.
+        cache: MetadataCacheConfig,
         /// `compat-go33`, by default true: whether what is published is written where dubbo-go 3.3 reads it, too.
         compat_go33: Option<bool>,
+        /// `token`: what callers of the metadata services have to send as the attachment `token`. Consumers find it in the
+        /// registry, beside where the metadata service is: it keeps out who reaches the port and not the registry. Never
+        /// printed. By default none.
+        token: Option<Secret>,
+        /// `rate-limit`, by default 200: how many requests a second the metadata services answer each peer. 0 is no limit.
+        rate_limit: Option<u32>,
+        /// `admin`, by default false: whether operators can call [`metadata::admin`](crate::metadata::admin), by Triple.
+        admin: Option<bool>,
     }
 }
 
@@ -41,11 +84,52 @@ impl MetadataConfig {
             port_mode: s.choice("port-mode", &PORT_MODES),
             export_in_remote: s.bool("export-in-remote"),
             publish_timeout: s.duration("publish-timeout"),
+            publish_delay: s.duration("publish-delay"),
+            info_cache_size: s.integer("info-cache-size", 0..=1_000_000),
+            info_cache_expire: s.duration("info-cache-expire"),
+            secret_params: s.list("secret-params"),
+            gc_dry_run: s.bool("gc-dry-run"),
+            publish_delay: s.duration("publish-delay"),
+            info_cache_size: s.integer("info-cache-size", 0..=1_000_000),
+            info_cache_expire: s.duration("info-cache-expire"),
+            secret_params: s.list("secret-params"),
+            gc_dry_run: s.bool("gc-dry-run"),
             fetch_timeout: s.duration("fetch-timeout"),
             fetch_concurrency: s.integer("fetch-concurrency", 1..=1_000),
             stale_grace: s.duration("stale-grace"),
             mapping_required: s.bool("mapping-required"),
+            instance_customizer: s.list("instance-customizer"),
+            cache: s.section("cache", MetadataCacheConfig::read),
             compat_go33: s.bool("compat-go33"),
+            token: s.string("token").map(Secret::from),
+            rate_limit: s.integer("rate-limit", 0..=1_000_000),
+            admin: s.bool("admin"),
+        }
+    }
+}
+
+settings! {
+    /// `dubbo.metadata.cache`: what a consumer keeps of the metadata of providers and of mappings, so that it has the
+    /// addresses that it had when it starts while a metadata report or providers do not answer (`docs/spec/metadata.md`
+    /// §4.4).
+    pub struct MetadataCacheConfig {
+        /// `enabled`: whether it is kept in files. By default it is, for all registries but `memory` and `file`.
+        /// `file-cache: "false"` in the `params` of a registry switches it off for that one, as in Dubbo Java.
+        enabled: Option<bool>,
+        /// `path`, by default `.dubbo/rust` in the home folder: the folder in which each application has one of its own.
+        path: Option<String>,
+        /// `size`, by default 64 MiB: about how much of it is kept, in memory and in the file. What instances serve now is
+        /// kept in any case.
+        size: Option<u64>,
+    }
+}
+
+impl MetadataCacheConfig {
+    fn read(s: &mut Section<'_, '_>) -> Self {
+        Self {
+            enabled: s.bool("enabled"),
+            path: s.string("path"),
+            size: s.size("size"),
         }
     }
 }

@@ -3,8 +3,11 @@
 mod application;
 mod consumer;
 mod hessian2;
+mod labels;
 mod logger;
 mod metadata;
+mod migration;
+mod openapi;
 mod protocol;
 mod provider;
 mod registry;
@@ -22,8 +25,11 @@ pub use self::{
     application::{ApplicationConfig, MetadataType},
     consumer::{ConsumerConfig, ReferenceConfig},
     hessian2::Hessian2Config,
+    labels::EnvConfig,
     logger::{LogFormat, LogLevel, LoggerConfig},
-    metadata::{MetadataConfig, MetadataReportConfig},
+    metadata::{MetadataCacheConfig, MetadataConfig, MetadataReportConfig},
+    migration::{ApplicationMigrationConfig, MigrationConfig},
+    openapi::OpenApiConfig,
     protocol::{ProtocolConfig, TripleConfig},
     provider::{MethodConfig, ProviderConfig, Serialization, ServiceConfig},
     registry::{RegistryConfig, RegistryType},
@@ -56,6 +62,11 @@ settings! {
     pub struct Config {
         /// `application`: what this program is called.
         application: ApplicationConfig,
+        /// `labels`: what every instance of this program says about itself besides: a map, or a text such as
+        /// `zone=east;rack=r7`.
+        labels[label]: BTreeMap<String, String>,
+        /// `env`: which environment variables every instance says about itself.
+        env: EnvConfig,
         /// `protocols`, by id: what this program serves. None means one: `tri` on its default port.
         protocols[protocol]: BTreeMap<String, ProtocolConfig>,
         /// `registries`, by id: where providers and consumers find each other. None means that nothing is registered.
@@ -64,6 +75,8 @@ settings! {
         metadata: MetadataConfig,
         /// `metadata-report`: a store of metadata and mappings beside those of the registries.
         metadata_report: MetadataReportConfig,
+        /// `migration`, `migration-file`: moving from interfaces to applications.
+        migration: MigrationConfig,
         /// `provider`: the services of this program.
         provider: ProviderConfig,
         /// `consumer`: the services that this program calls.
@@ -101,10 +114,13 @@ impl Config {
         });
         Self {
             application: s.section("application", ApplicationConfig::read),
+            labels: labels::read(s),
+            env: s.section("env", EnvConfig::read),
             protocols: s.entries("protocols", ProtocolConfig::read),
             registries: s.entries("registries", RegistryConfig::read),
             metadata: s.section("metadata", MetadataConfig::read),
             metadata_report: s.section("metadata-report", MetadataReportConfig::read),
+            migration: MigrationConfig::read(s),
             provider: s.section("provider", ProviderConfig::read),
             consumer: s.section("consumer", ConsumerConfig::read),
             shutdown: s.section("shutdown", ShutdownConfig::read),

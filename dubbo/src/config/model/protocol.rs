@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::{ProblemKind, Section};
 
-use super::settings;
+use super::{OpenApiConfig, settings};
 use crate::config::{Layered as _, defaults};
 
 settings! {
@@ -99,6 +99,8 @@ settings! {
         /// `keep-alive-timeout`, by default 20 s: how long the answer to a probe may take before the connection is given
         /// up.
         keep_alive_timeout: Option<Duration>,
+        /// `openapi`: documents of what a server serves.
+        openapi: OpenApiConfig,
     }
 }
 
@@ -111,6 +113,7 @@ impl TripleConfig {
         Self {
             max_server_send_msg_size: s.size("max-server-send-msg-size"),
             max_server_recv_msg_size: s.size("max-server-recv-msg-size"),
+            openapi: s.section("openapi", OpenApiConfig::read),
             ..Self::default()
         }
     }
@@ -121,6 +124,8 @@ impl TripleConfig {
         let why = "it limits a server; write it under `dubbo.protocols`";
         s.no_effect("max-server-send-msg-size", why);
         s.no_effect("max-server-recv-msg-size", why);
+        let why = "a server describes its services; write it under `dubbo.protocols`";
+        s.no_effect("openapi", why);
         Self {
             keep_alive_interval: s.duration("keep-alive-interval"),
             keep_alive_timeout: s.duration("keep-alive-timeout"),
@@ -163,7 +168,7 @@ const OF_GETTY: [&str; 9] = [
 ];
 
 fn refuse_features(s: &mut Section<'_, '_>) {
-    for key in ["http3", "cors", "openapi"] {
+    for key in ["http3", "cors"] {
         s.unsupported(key);
     }
 }

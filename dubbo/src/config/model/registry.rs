@@ -1,10 +1,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::{
-    discovery::ServiceDiscovery, extension::Extensions, metadata::MetadataReport, yaml::Section,
+    config_center::ConfigCenter, discovery::ServiceDiscovery, extension::Extensions,
+    metadata::MetadataReport, registry::Registry, yaml::Section,
 };
 
-use super::{Secret, provider::MAX_COUNT, settings};
+use super::{Config, Secret, provider::MAX_COUNT, settings};
 
 settings! {
     /// `dubbo.registries.<id>`: one place where providers and consumers find each other (`docs/spec/config.md` §1.10).
@@ -29,6 +30,8 @@ settings! {
         /// `registry-type`: what is registered, and looked for. By default the application, as in dubbo-go; each interface
         /// where the registry has nothing else.
         registry_type: Option<RegistryType>,
+        /// `register-mode`, by default that of the application: Dubbo Java's word for `registry-type`, which wins over it.
+        register_mode: Option<RegistryType>,
         /// `check`, by default true: whether a start fails when the registry does not answer within `timeout`. If false,
         /// it is told later what it missed.
         check: Option<bool>,
@@ -43,8 +46,17 @@ settings! {
         weight: Option<u32>,
         /// `preferred`, by default false: whether calls go to this registry's providers as long as it has any.
         preferred: Option<bool>,
+        /// `instance-filter`, by default none: the plugins that look at each list of instances from there before anybody
+        /// else does, in this order ([`InstanceListFilter`](crate::spi::discovery::InstanceListFilter)).
+        instance_filter: Option<Vec<String>>,
+        /// `extend-params`, by default none: what this program adds, for its own routers and balancers, to what instances
+        /// from there say of themselves. It wins over what an instance says, and what a service says wins over it.
+        extend_params[extend_param]: BTreeMap<String, String>,
         /// `use-as-meta-report`, by default true: whether metadata and mappings are kept there, too.
         use_as_meta_report: Option<bool>,
+        /// `use-as-config-center`, by default true: whether rules are looked for there, too. So far that is the migration
+        /// rule of this application, where it is followed both ways.
+        use_as_config_center: Option<bool>,
     }
 }
 
@@ -92,14 +104,16 @@ impl RegistryConfig {
             .is_some_and(|address| address.is_empty() || address.eq_ignore_ascii_case("N/A"))
     }
 
-    /// What is registered and looked for: `registry-type`, else what the plugin can do.
-    pub(crate) fn type_or_default(&self, extensions: &Extensions) -> RegistryType {
+    /// What is registered and looked for: `register-mode`, else `registry-type`, else what the plugin can do.
+    pub(crate) fn type_or_default(&self, config: &Config, extensions: &Extensions) -> RegistryType {
         let plugin = self.plugin().unwrap_or_default();
-        self.registry_type.unwrap_or_else(|| {
-            if extensions.contains::<dyn ServiceDiscovery>(plugin) {
-                RegistryType::Service
-            } else {
-                RegistryType::Interface
+        let mode = self.register_mode.or(config.application.register_mode);
+        mode.or(self.registry_type).unwrap_or_else(|| {
+            let has_both = extensions.contains::<dyn Registry>(plugin);
+            match extensions.contains::<dyn ServiceDiscovery>(plugin) {
+                true if has_both && config.migration.enabled == Some(true) => RegistryType::All,
+                true => RegistryType::Service,
+                false => RegistryType::Interface,
             }
         })
     }
@@ -112,8 +126,15 @@ impl RegistryConfig {
             && extensions.contains::<dyn MetadataReport>(plugin)
     }
 
+    /// Whether rules are looked for there.
+    pub(crate) fn is_config_center(&self, extensions: &Extensions) -> bool {
+        let plugin = self.plugin().unwrap_or_default();
+        !self.is_off()
+            && self.use_as_config_center != Some(false)
+            && extensions.contains::<dyn ConfigCenter>(plugin)
+    }
+
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported_switch("use-as-config-center");
         s.no_effect("simplified", super::UNREAD_IN_GO);
         Self {
             protocol: s.string("protocol"),
@@ -125,12 +146,16 @@ impl RegistryConfig {
             password: s.string("password").map(Secret::from),
             params: s.texts("params"),
             registry_type: s.choice("registry-type", &TYPES),
+            register_mode: s.choice("register-mode", &TYPES),
             check: s.bool("check"),
             ttl: s.duration("ttl"),
             zone: s.string("zone"),
             weight: s.integer("weight", 0..=MAX_COUNT),
             preferred: s.bool("preferred"),
+            instance_filter: s.list("instance-filter"),
+            extend_params: s.texts("extend-params"),
             use_as_meta_report: s.bool("use-as-meta-report"),
+            use_as_config_center: s.bool("use-as-config-center"),
         }
     }
 }
@@ -139,7 +164,8 @@ impl RegistryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryType {
-    /// `all`: both. Consumers look for applications, and for interfaces where no application has what they want.
+    /// `all`: both. Consumers look for applications and for interfaces; which of them calls go by says the migration's rule
+    /// ([`Instance::set_migration_rule`](crate::Instance::set_migration_rule)).
     All,
     /// `interface`: each service by its interface, with all its parameters.
     Interface,
@@ -147,7 +173,7 @@ pub enum RegistryType {
     Service,
 }
 
-const TYPES: [(&str, RegistryType); 4] = [
+pub(super) const TYPES: [(&str, RegistryType); 4] = [
     ("all", RegistryType::All),
     ("instance", RegistryType::Service),
     ("interface", RegistryType::Interface),

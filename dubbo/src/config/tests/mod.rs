@@ -1,5 +1,6 @@
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
+    discovery::{InstanceCustomizer, InstanceListFilter},
     extension::Extensions,
     filter::Filter,
     protocol::Protocol,
@@ -8,8 +9,11 @@ use dubbo_core::{
 
 use super::*;
 
+mod documented;
+mod instances;
 mod layers;
 mod model;
+mod registries;
 mod report;
 
 /// What `load` says about a text: the errors, then the warnings, one a line.
@@ -50,6 +54,8 @@ fn linked() -> Extensions {
     for name in ["audit", "echo"] {
         extensions.register::<dyn Filter>(name, |_| Err("never made".into()));
     }
+    extensions.register::<dyn InstanceCustomizer>("zone", |_| Err("never made".into()));
+    extensions.register::<dyn InstanceListFilter>("near", |_| Err("never made".into()));
     extensions.register::<dyn Registry>("memory", |_| Err("never made".into()));
     extensions
 }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use dubbo_cluster::migration::MigrationStep;
 use dubbo_hessian2::{CheckMode, LoneSurrogates};
 
 use super::*;
@@ -7,23 +8,36 @@ use super::*;
 #[test]
 fn every_key_sets_what_its_builder_method_sets() {
     let want = Config::new()
-        .application(
-            ApplicationConfig::new()
-                .name("order-center")
-                .organization("acme")
-                .module("orders")
-                .owner("ann")
-                .environment("cn")
-                .group("g0")
-                .version("1.10")
-                .tag("gray"),
+        .application(application())
+        .migration(
+            MigrationConfig::new()
+                .enabled(true)
+                .comparators("errors, methods".parse().expect("known"))
+                .file_enable(true)
+                .file("rules/migration.yaml".into()),
         )
+        .label("zone", "east")
+        .label("note", "a;b=c")
+        .env(EnvConfig::new().keys(["POD_NAME", "Rack"]))
+        .metadata(metadata())
         .protocol(
             "tri",
             ProtocolConfig::tri().ip("127.0.0.1").port(20_000).triple(
                 TripleConfig::new()
                     .max_server_send_msg_size(8_000_000)
-                    .max_server_recv_msg_size(16 << 20),
+                    .max_server_recv_msg_size(16 << 20)
+                    .openapi(
+                        OpenApiConfig::new()
+                            .enabled(true)
+                            .path("docs")
+                            .info_title("Orders")
+                            .info_description("What orders take")
+                            .info_version("2.10")
+                            .default_consumes_media_types(["application/json"])
+                            .default_produces_media_types(["application/json", "text/json"])
+                            .default_http_status_codes(["200", "default"])
+                            .setting("redoc.cdn", "https://cdn.example"),
+                    ),
             ),
         )
         .protocol("inside", ProtocolConfig::new().name("injvm").port(0))
@@ -38,7 +52,11 @@ fn every_key_sets_what_its_builder_method_sets() {
                 .password("p")
                 .param("k", "v")
                 .param("n", "1.10")
-                .registry_type(RegistryType::Interface),
+                .registry_type(RegistryType::Interface)
+                .register_mode(RegistryType::Interface)
+                .use_as_config_center(false)
+                .instance_filter(["near"])
+                .extend_param("rack", "r7"),
         )
         .provider(provider())
         .consumer(consumer())
@@ -78,6 +96,45 @@ fn every_key_sets_what_its_builder_method_sets() {
         )
         .strict(true);
     assert_eq!(config(EVERY_KEY), want);
+}
+
+fn application() -> ApplicationConfig {
+    ApplicationConfig::new()
+        .name("order-center")
+        .organization("acme")
+        .module("orders")
+        .owner("ann")
+        .environment("cn")
+        .group("g0")
+        .version("1.10")
+        .tag("gray")
+        .weight(50)
+        .protocol("TRI")
+        .register_mode(RegistryType::All)
+        .migration(
+            ApplicationMigrationConfig::new()
+                .step(MigrationStep::ForceInterface)
+                .threshold(0.75)
+                .proportion(30)
+                .force(true)
+                .delay(ms(1_500)),
+        )
+}
+
+fn metadata() -> MetadataConfig {
+    MetadataConfig::new()
+        .instance_customizer(["zone"])
+        .publish_delay(ms(250))
+        .info_cache_size(0)
+        .info_cache_expire(Duration::from_mins(1))
+        .secret_params(["token", "Key"])
+        .gc_dry_run(true)
+        .cache(
+            MetadataCacheConfig::new()
+                .enabled(true)
+                .path("/var/cache/dubbo")
+                .size(1 << 20),
+        )
 }
 
 fn provider() -> ProviderConfig {
@@ -169,6 +226,22 @@ dubbo:
     group: g0
     version: 1.10
     tag: gray
+    weight: 50
+    protocol: TRI
+    register-mode: ALL
+    migration: {step: interface, threshold: 0.75, proportion: 30, force: true, delay: 1500}
+  migration: {enabled: true, comparators: 'errors, methods', file: rules/migration.yaml}
+  migration-file: {enable: true}
+  labels: {zone: east, note: a;b=c}
+  env: {keys: 'POD_NAME, Rack'}
+  metadata:
+    instance-customizer: zone
+    publish-delay: 250ms
+    info-cache-size: 0
+    info-cache-expire: 1m
+    secret-params: [token, Key]
+    gc-dry-run: true
+    cache: {enabled: true, path: /var/cache/dubbo, size: 1mib}
   protocols:
     tri:
       name: tri
@@ -177,6 +250,16 @@ dubbo:
       triple:
         max-server-send-msg-size: 8mb
         max-server-recv-msg-size: 16mib
+        openapi:
+          enabled: true
+          path: docs
+          info-title: Orders
+          info-description: What orders take
+          info-version: 2.10
+          default-consumes-media-types: application/json
+          default-produces-media-types: [application/json, text/json]
+          default-http-status-codes: [200, default]
+          settings: {redoc.cdn: https://cdn.example}
     inside: {name: injvm, port: -1}
   registries:
     local:
@@ -189,6 +272,10 @@ dubbo:
       password: p
       params: {k: v, n: 1.10}
       registry-type: interface
+      register-mode: Interface
+      use-as-config-center: false
+      instance-filter: [near]
+      extend-params: {rack: r7}
   provider:
     filter: default,audit
     registry-ids: [local]

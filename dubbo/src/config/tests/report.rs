@@ -7,7 +7,6 @@ fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet(
 t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; linked: memory
 t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not built in: add the feature `zookeeper` to the dependency `dubbo`; linked: memory
 t.yaml:7:3: dubbo.config-center: not supported yet
-t.yaml:9:79: dubbo.protocols.tri.triple.openapi: not supported yet
 t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
 t.yaml:10:50: dubbo.protocols.dubbo.params.getty-session-param: not supported yet
 t.yaml:17:9: dubbo.provider.services.OrderServer.tps.limiter: not supported yet
@@ -72,6 +71,18 @@ fn what_contradicts_itself_is_refused() {
             "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
         ),
         (
+            "protocols: {a: {triple: {openapi: {path: /, info-titel: x, default-http-status-codes: [200, 20], \
+             default-consumes-media-types: json, settings: {swagger.cdn: x}}}}, b: {name: injvm, triple: {openapi: {enabled: true}}}}",
+            "t.yaml:2:44: dubbo.protocols.a.triple.openapi.path: `/` is no path of a page\n\
+             t.yaml:2:47: dubbo.protocols.a.triple.openapi.info-titel: unknown key (did you mean `info-title`?)\n\
+             t.yaml:2:95: dubbo.protocols.a.triple.openapi.default-http-status-codes: `20` is no HTTP status: a number \
+             from 100 to 599, or `default`\n\
+             t.yaml:2:130: dubbo.protocols.a.triple.openapi.default-consumes-media-types: `json` is no media type\n\
+             t.yaml:2:160: dubbo.protocols.a.triple.openapi.settings.swagger.cdn: `swagger.cdn` is no setting of the \
+             pages; there are `swagger-ui.cdn`, `swagger-ui.settings.*` and `redoc.cdn`\n\
+             t.yaml:2:193: dubbo.protocols.b.triple.openapi: only `tri` serves pages, and the protocol is `injvm`",
+        ),
+        (
             "tls_config: {tls-cert-file: c.pem}",
             "t.yaml:2:31: dubbo.tls_config.tls-cert-file: needs its private key: set `tls-key-file` too",
         ),
@@ -117,14 +128,40 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:3:29: dubbo.registries.a.address: `127.0.0.1:99999` is no address: `memory://127.0.0.1:99999` is not a URL: port \"99999\" is not a number up to 65535",
         ),
         (
+            "registries: {a: {protocol: memory, params: {file-cache: 'no'}}}",
+            "t.yaml:2:59: dubbo.registries.a.params.file-cache: expected `true` or `false`, found `no`",
+        ),
+        (
             "application: {metadata-type: remote}",
             "t.yaml:2:32: dubbo.application.metadata-type: needs a metadata report: set `metadata-report`, or let a \
              registry be one with `use-as-meta-report`",
         ),
         (
+            "metadata: {token: 'a b', admin: true, rate-limit: -1}\n  protocols: {local: {name: injvm}}",
+            "t.yaml:2:21: dubbo.metadata.token: must have 1 to 256 visible ASCII characters, because it travels in a header\n\
+             t.yaml:2:35: dubbo.metadata.admin: needs a Triple server: add one to `dubbo.protocols`, such as \
+             `tri: {port: 50051}`\n\
+             t.yaml:2:53: dubbo.metadata.rate-limit: expected a whole number from 0 to 1000000, found `-1`",
+        ),
+        (
             "provider: {version: 1, services: {A: {interface: s.S}, B: {interface: s.S, version: 1}, \
              C: {interface: s.S, version: 2}, s.S: {version: 3, group: g}}}",
             "t.yaml:2:58: dubbo.provider.services.B: serves `s.S:1`, as `dubbo.provider.services.A` does",
+        ),
+        (
+            "application: {register-mode: both, migration: {step: SOON, threshold: -1, proportion: 101, delay: -1}}\n  \
+             migration: {enabled: maybe, comparators: 'methods, x'}\n  migration-file: {enabled: true}",
+            "t.yaml:2:32: dubbo.application.register-mode: expected `all` or `instance` or `interface` or `service`, found `both`\n\
+             t.yaml:2:56: dubbo.application.migration.step: expected `APPLICATION_FIRST` or `FORCE_APPLICATION` or \
+             `FORCE_INTERFACE` or `INTERFACE_FIRST` or `APPLICATION` or `INTERFACE`, found `SOON`\n\
+             t.yaml:2:73: dubbo.application.migration.threshold: expected a number that is not negative, such as 0.8, found `-1`\n\
+             t.yaml:2:89: dubbo.application.migration.proportion: expected a whole number from 0 to 100, found `101`\n\
+             t.yaml:2:101: dubbo.application.migration.delay: expected a duration such as `3s` or `500ms`, or a number of \
+             milliseconds, found `-1`\n\
+             t.yaml:3:24: dubbo.migration.enabled: expected `true` or `false`, found `maybe`\n\
+             t.yaml:3:44: dubbo.migration.comparators: expected `methods`, `protocols` or `errors`, or several of them with \
+             commas between, found `methods, x`\n\
+             t.yaml:4:20: dubbo.migration-file.enabled: unknown key (did you mean `enable`?)",
         ),
         (
             "protocols: {t: {}, i: {name: injvm}}\n  provider: {services: {A: {interface: S, protocol-ids: t}, \

@@ -3,16 +3,21 @@
 use std::{sync::Arc, time::Duration};
 
 use dubbo_core::{
-    discovery::ServiceDiscovery, extension::Extensions, metadata::MetadataReport,
-    registry::Registry, url::Url,
+    discovery::ServiceDiscovery,
+    extension::{ExtensionPoint, Extensions},
+    metadata::MetadataReport,
+    protocol::Protocol,
+    registry::Registry,
+    url::Url,
 };
 use dubbo_metadata::{
     consumer::{Consumer, ConsumerOptions, Fetch, FetchSlots},
-    instance::Storage,
+    instance::{Customizers, Storage},
+    model::ParamsFilters,
     provider::{Provider, ProviderOptions},
 };
 
-use super::{Application, NamedRegistry, Reports, Roads, url};
+use super::{Application, Caches, NamedRegistry, Reports, Roads, url};
 use crate::{
     config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
     error::Error,
@@ -26,6 +31,7 @@ pub(super) struct Make<'m> {
     pub(super) fetch: &'m Arc<dyn Fetch>,
     pub(super) reports: &'m Reports,
     pub(super) slots: &'m FetchSlots,
+    pub(super) caches: &'m Caches,
 }
 
 impl Make<'_> {
@@ -35,10 +41,11 @@ impl Make<'_> {
         registry: &RegistryConfig,
     ) -> Result<NamedRegistry, Error> {
         let url = url::of(id, registry, &self.config.metadata);
-        let kind = registry.type_or_default(self.extensions);
+        let kind = registry.type_or_default(self.config, self.extensions);
         let interface = (kind != RegistryType::Service)
             .then(|| self.extensions.create::<dyn Registry>(url.protocol(), &url));
-        let application = (kind != RegistryType::Interface).then(|| self.application(id, &url));
+        let application =
+            (kind != RegistryType::Interface).then(|| self.application(id, registry, &url));
         Ok(NamedRegistry {
             id: id.to_owned(),
             preferred: registry.preferred.unwrap_or(false),
@@ -58,55 +65,118 @@ impl Make<'_> {
         })
     }
 
-    fn application(&self, id: &str, url: &Url) -> Result<Application, Error> {
-        let config = self.config;
-        let (own, metadata) = (&config.application, &config.metadata);
+    fn application(
+        &self,
+        id: &str,
+        registry: &RegistryConfig,
+        url: &Url,
+    ) -> Result<Application, Error> {
         let discovery = self
             .extensions
             .create::<dyn ServiceDiscovery>(url.protocol(), url)?;
-        let started = u64::try_from(now_millis()).unwrap_or(u64::MAX);
-
-        let mut provider = ProviderOptions::new(
-            application_name(config),
-            id,
-            Arc::clone(&discovery),
-            started,
-            fastrand::u64(..),
-        );
-        provider.reports.clone_from(self.reports);
-        provider.tag.clone_from(&own.tag);
-        provider.environment.clone_from(&own.environment);
-        provider.algorithm = metadata.revision_algorithm.unwrap_or_default();
-        provider.port_mode = metadata.port_mode.unwrap_or_default();
-        let timings = &mut provider.timings;
-        timings.publish = metadata.publish_timeout.unwrap_or(timings.publish);
-        let mut publish = Duration::ZERO;
-        if own.metadata_type == Some(MetadataType::Remote) {
-            provider.storage = Storage::Remote;
-            publish = timings.publish;
-        }
-
-        let mut consumer = ConsumerOptions::new(id, Arc::clone(&discovery), Arc::clone(self.fetch));
-        consumer.reports.clone_from(self.reports);
-        consumer.fetch_slots = self.slots.clone();
-        let lists = url.param("subscribed-services").unwrap_or_default();
-        let names = lists
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty());
-        consumer.subscribed_services = names.map(str::to_owned).collect();
-        consumer.empty_protection = url.param("enable-empty-protection") == Some("true");
-        consumer.fetch_timeout = metadata.fetch_timeout.unwrap_or(consumer.fetch_timeout);
-        consumer.stale_grace = metadata.stale_grace.unwrap_or(consumer.stale_grace);
-        if let Some(concurrency) = metadata.fetch_concurrency {
-            consumer.fetch_concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
-        }
+        let provider = self.provider(id, url, &discovery)?;
+        let publish = match provider.storage {
+            Storage::Remote => provider.timings.publish,
+            _ => Duration::ZERO,
+        };
+        let consumer = self.consumer(id, registry, url, &discovery)?;
         Ok(Application {
             discovery,
             provider: Provider::new(provider)?,
             consumer: Consumer::new(consumer),
             publish,
         })
+    }
+
+    fn provider(
+        &self,
+        id: &str,
+        url: &Url,
+        discovery: &Arc<dyn ServiceDiscovery>,
+    ) -> Result<ProviderOptions, Error> {
+        let config = self.config;
+        let (own, metadata) = (&config.application, &config.metadata);
+        let started = u64::try_from(now_millis()).unwrap_or(u64::MAX);
+        let mut options = ProviderOptions::new(
+            application_name(config),
+            id,
+            Arc::clone(discovery),
+            started,
+            fastrand::u64(..),
+        );
+        options.reports.clone_from(self.reports);
+        options.tag.clone_from(&own.tag);
+        options.environment.clone_from(&own.environment);
+        options.weight = own.weight;
+        if let Some(protocol) = &own.protocol {
+            let protocol = self.extensions.canonical::<dyn Protocol>(protocol)?;
+            options.protocol = Some(protocol.to_owned());
+        }
+        for (label, value) in &config.labels {
+            options.labels.insert(label, value)?;
+        }
+        let customizers = self.plugins(metadata.instance_customizer.as_deref(), url)?;
+        options.customizers = Customizers::new(customizers)?;
+        options.algorithm = metadata.revision_algorithm.unwrap_or_default();
+        options.port_mode = metadata.port_mode.unwrap_or_default();
+        options.params = ParamsFilters::new(self.extensions.clone())
+            .keeping_secret(metadata.secret_params.iter().flatten());
+        let timings = &mut options.timings;
+        timings.publish = metadata.publish_timeout.unwrap_or(timings.publish);
+        timings.quiet = metadata.publish_delay.unwrap_or(timings.quiet);
+        let history = &mut options.history;
+        if let Some(size) = metadata.info_cache_size {
+            history.size = usize::try_from(size).unwrap_or(usize::MAX);
+        }
+        history.retention = metadata.info_cache_expire.unwrap_or(history.retention);
+        options.gc_dry_run = metadata.gc_dry_run.unwrap_or(false);
+        if own.metadata_type == Some(MetadataType::Remote) {
+            options.storage = Storage::Remote;
+        }
+        Ok(options)
+    }
+
+    fn consumer(
+        &self,
+        id: &str,
+        registry: &RegistryConfig,
+        url: &Url,
+        discovery: &Arc<dyn ServiceDiscovery>,
+    ) -> Result<ConsumerOptions, Error> {
+        let metadata = &self.config.metadata;
+        let mut options = ConsumerOptions::new(id, Arc::clone(discovery), Arc::clone(self.fetch));
+        options.reports.clone_from(self.reports);
+        options.fetch_slots = self.slots.clone();
+        options.cache = self.caches.of(url);
+        options.filters = self.plugins(registry.instance_filter.as_deref(), url)?;
+        options.extend_params.clone_from(&registry.extend_params);
+        let lists = url.param("subscribed-services").unwrap_or_default();
+        let names = lists
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
+        options.subscribed_services = names.map(str::to_owned).collect();
+        options.empty_protection = url.param("enable-empty-protection") == Some("true");
+        options.fetch_timeout = metadata.fetch_timeout.unwrap_or(options.fetch_timeout);
+        options.stale_grace = metadata.stale_grace.unwrap_or(options.stale_grace);
+        if let Some(concurrency) = metadata.fetch_concurrency {
+            options.fetch_concurrency = usize::try_from(concurrency).unwrap_or(usize::MAX);
+        }
+        Ok(options)
+    }
+
+    /// Makes the plugins of these names for the registry at `url`.
+    fn plugins<T: ?Sized + ExtensionPoint>(
+        &self,
+        names: Option<&[String]>,
+        url: &Url,
+    ) -> Result<Vec<(String, Arc<T>)>, Error> {
+        let mut plugins = Vec::new();
+        for name in names.unwrap_or_default() {
+            let plugin = self.extensions.create::<T>(name, url)?;
+            plugins.push((self.extensions.canonical::<T>(name)?.to_owned(), plugin));
+        }
+        Ok(plugins)
     }
 }
 

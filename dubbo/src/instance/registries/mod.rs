@@ -1,11 +1,14 @@
 //! The configured registries: what is registered there and looked for, by interfaces, by the application, or both.
 
+mod cache;
 mod make;
+mod migration;
 mod relay;
 mod url;
 
 use std::{sync::Arc, time::Duration};
 
+use dubbo_cluster::migration::{Controller, Path};
 use dubbo_core::{
     discovery::ServiceDiscovery,
     extension::Extensions,
@@ -22,16 +25,19 @@ use dubbo_metadata::{
 use dubbo_registry::matching::Category;
 use futures_util::FutureExt as _;
 
+pub(super) use self::cache::Caches;
 use self::make::{Make, reports};
 use super::export::application_name;
 use crate::{config::Config, error::Error};
 
 /// All registries of an instance, and the stores of metadata.
 pub(super) struct Registries {
-    all: Vec<NamedRegistry>,
+    all: Vec<Arc<NamedRegistry>>,
     reports: Reports,
     /// Adds this application to those that its interfaces are provided by; none without application-level discovery.
     registrar: Option<Arc<Registrar>>,
+    caches: Caches,
+    migration: Arc<Controller>,
 }
 
 /// The metadata reports by their ids: those of registries have the ids of these.
@@ -83,6 +89,7 @@ impl Registries {
         config: &Config,
         extensions: &Extensions,
         fetch: &Arc<dyn Fetch>,
+        caches: Caches,
     ) -> Result<Self, Error> {
         let registries = || {
             config
@@ -100,8 +107,9 @@ impl Registries {
                 fetch,
                 reports: &reports,
                 slots: &slots,
+                caches: &caches,
             };
-            all.push(make.registry(id, registry)?);
+            all.push(Arc::new(make.registry(id, registry)?));
         }
         let is_mapped = all
             .iter()
@@ -112,10 +120,13 @@ impl Registries {
             options.required = config.metadata.mapping_required.unwrap_or(false);
             Registrar::new(options)
         });
+        let migration = migration::controller(config, extensions, &all)?;
         Ok(Self {
             all,
             reports,
             registrar: registrar.transpose()?,
+            caches,
+            migration,
         })
     }
 
@@ -123,7 +134,7 @@ impl Registries {
     pub(super) fn chosen<'a>(
         &'a self,
         ids: Option<&'a [String]>,
-    ) -> impl Iterator<Item = (usize, &'a NamedRegistry)> {
+    ) -> impl Iterator<Item = (usize, &'a Arc<NamedRegistry>)> {
         let ids = ids.filter(|ids| !ids.is_empty());
         self.all
             .iter()
@@ -135,9 +146,24 @@ impl Registries {
         &self.all[index]
     }
 
-    /// The providers of the registries that are told of the application.
-    pub(super) fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
-        self.all.iter().filter_map(NamedRegistry::provider)
+    /// The application at the registries that are told of it, by their ids: as they know it, and what is found there.
+    pub(super) fn applications(
+        &self,
+    ) -> impl Iterator<Item = (&str, &Arc<Provider>, &Arc<Consumer>)> {
+        self.all.iter().filter_map(|registry| {
+            let application = registry.roads.application.as_ref()?;
+            Some((&*registry.id, &application.provider, &application.consumer))
+        })
+    }
+
+    /// What adds the application to the mappings of its interfaces; none without application-level discovery.
+    pub(super) fn registrar(&self) -> Option<&Arc<Registrar>> {
+        self.registrar.as_ref()
+    }
+
+    /// The metadata reports by their ids.
+    pub(super) fn reports(&self) -> Reports {
+        self.reports.clone()
     }
 
     /// Adds the application to those that `interface` is provided by. It goes on in the background, unless mappings are
@@ -156,10 +182,22 @@ impl Registries {
         }
     }
 
+    /// What steers the references that are followed both ways.
+    pub(super) fn migration(&self) -> &Arc<Controller> {
+        &self.migration
+    }
+
+    /// Whether there may be such references.
+    pub(super) fn can_migrate(&self) -> bool {
+        self.all.iter().any(|registry| registry.has_both_paths())
+    }
+
     /// Takes back what is left there, and ends all subscriptions.
     pub(super) async fn close(&self) {
-        let registries = self.all.iter().map(NamedRegistry::close);
+        self.migration.close().await;
+        let registries = self.all.iter().map(|registry| registry.close());
         futures_util::future::join_all(registries).await;
+        self.caches.close().await;
         let reports = self.reports.iter().map(|(_, report)| report.close());
         futures_util::future::join_all(reports).await;
     }
@@ -231,46 +269,84 @@ impl NamedRegistry {
             .await
     }
 
-    /// Follows the providers that `consumer` asks for.
+    /// The paths by which providers are looked for there; at least one.
+    pub(super) fn paths(&self) -> impl Iterator<Item = Path> {
+        Path::BOTH.into_iter().filter(|path| match path {
+            Path::Application => self.roads.application.is_some(),
+            Path::Interface => self.roads.interface.is_some(),
+        })
+    }
+
+    /// Whether a migration says which of the two paths calls go by.
+    pub(super) fn has_both_paths(&self) -> bool {
+        self.paths().count() > 1
+    }
+
+    /// Follows the providers that `consumer` asks for, by `path`.
     ///
     /// # Errors
     ///
-    /// It cannot be followed. A registry that does not answer is no error here but a state of the subscription.
+    /// They cannot be followed. A registry that does not answer is no error here but a state of the subscription.
     pub(super) async fn subscribe(
         &self,
+        path: Path,
         consumer: &Url,
     ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
         let late = || {
             let operation = format!("subscribe to {}", consumer.service_key());
             self.no_answer(operation, self.timeout)
         };
-        let application = self.roads.application.as_ref().map(|application| {
-            let (source, consumer) = (Arc::clone(&application.consumer), consumer.clone());
-            let subscribed = async move { source.subscribe(&consumer).await };
-            relay::soon_or_later(subscribed, self.timeout, late)
-        });
-        let interface = self.roads.interface.as_ref().map(|registry| {
-            let (source, consumer) = (Arc::clone(registry), consumer.clone());
-            let subscribed = async move {
-                let shown = ShownConsumer::show(Arc::clone(&source), &consumer);
-                let subscription = source.subscribe(&consumer).await?;
-                Ok(subscription.holding(shown))
-            };
-            relay::soon_or_later(subscribed, self.timeout, late)
-        });
-        match (application, interface) {
-            (Some(application), Some(interface)) => {
-                let (application, interface) = tokio::try_join!(application, interface)?;
-                Ok(relay::application_first(application, interface))
+        let url = consumer.clone();
+        match (path, &self.roads) {
+            (
+                Path::Application,
+                Roads {
+                    application: Some(application),
+                    ..
+                },
+            ) => {
+                let source = Arc::clone(&application.consumer);
+                let subscribed = async move { source.subscribe(&url).await };
+                relay::soon_or_later(subscribed, self.timeout, late).await
             }
-            (Some(application), None) => application.await,
-            (None, Some(interface)) => interface.await,
-            (None, None) => Err(RegistryError::new(
-                "subscribe",
+            (
+                Path::Interface,
+                Roads {
+                    interface: Some(registry),
+                    ..
+                },
+            ) => {
+                let source = Arc::clone(registry);
+                let subscribed = async move {
+                    let shown = ShownConsumer::show(Arc::clone(&source), &url);
+                    let subscription = source.subscribe(&url).await?;
+                    Ok(subscription.holding(shown))
+                };
+                relay::soon_or_later(subscribed, self.timeout, late).await
+            }
+            (path, _) => Err(RegistryError::new(
+                format!("subscribe by {path}"),
                 self.address(),
-                "it is used in no way at all",
+                "it is not used in this way",
             )),
         }
+    }
+
+    /// The applications that provide what `consumer` asks for, as far as it is known without asking anybody.
+    pub(super) fn applications_of(&self, consumer: &Url) -> Vec<String> {
+        let named = consumer.param("provided-by").unwrap_or_default().split(',');
+        let named = named.map(str::trim).filter(|name| !name.is_empty());
+        let mut names: Vec<_> = named.map(str::to_owned).collect();
+        let application = self.roads.application.as_ref();
+        let key = consumer.service_key();
+        let mappings = application.map(|application| application.consumer.mappings());
+        let mapped = mappings.into_iter().flatten();
+        names.extend(
+            mapped
+                .filter(|mapping| mapping.interface == key.interface())
+                .flat_map(|mapping| mapping.applications),
+        );
+        names
     }
 
     async fn close(&self) {

@@ -1,9 +1,8 @@
-//! Subscriptions made of others: one that has not answered yet, and two that tell of the same.
+//! A subscription that stands for another that has not answered yet.
 
 use std::{sync::Arc, time::Duration};
 
 use dubbo_core::{
-    explain::Step,
     registry::{RegistryError, RegistrySnapshot},
     subscription::{Subscription, Update},
 };
@@ -40,51 +39,6 @@ pub(super) async fn soon_or_later(
             Err(error) => states.show(Err(Arc::new(error))),
         }
     }))
-}
-
-/// What `application` tells as long as it has providers, else what `interface` tells: a provider may be registered either
-/// way, or both.
-pub(super) fn application_first(mut application: Snapshots, mut interface: Snapshots) -> Snapshots {
-    let mut first = application.current().state;
-    let mut second = interface.current().state;
-    let relay = Relay::new(choose(&first, &second));
-    let states = relay.states.clone();
-    relay.run(async move {
-        loop {
-            tokio::select! {
-                Some(update) = application.changed() => first = update.state,
-                Some(update) = interface.changed() => second = update.state,
-                else => return,
-            }
-            states.show(choose(&first, &second));
-        }
-    })
-}
-
-/// Nobody knows of a provider only if neither side does: an error on one side is no empty list.
-fn choose(application: &State, interface: &State) -> State {
-    let has_some = |state: &State| {
-        let snapshot = state.as_ref().ok();
-        snapshot.is_some_and(|snapshot| !snapshot.providers.is_empty())
-    };
-    let chosen = match (application, interface) {
-        _ if has_some(application) => application,
-        _ if has_some(interface) => interface,
-        (Ok(_), Err(_)) => interface,
-        (Err(_), _) | (Ok(_), Ok(_)) => application,
-    };
-    let mut chosen = chosen.clone()?;
-    let steps = |state: &State| match state {
-        Ok(snapshot) => snapshot.steps.to_vec(),
-        Err(error) => vec![Step::new("registry", error.to_string())],
-    };
-    // Which of them a list came from is evidence as well.
-    let (application, interface) = (steps(application), steps(interface));
-    if !interface.is_empty() {
-        let both = application.into_iter().chain(interface);
-        chosen.steps = both.collect();
-    }
-    Ok(chosen)
 }
 
 /// A subscription that a task of its own feeds.
@@ -131,7 +85,7 @@ impl States {
 
 #[cfg(test)]
 mod tests {
-    use dubbo_core::url::Url;
+    use dubbo_core::{explain::Step, url::Url};
 
     use super::*;
 
@@ -164,40 +118,6 @@ mod tests {
             }
             Err(error) => error.to_string(),
         }
-    }
-
-    #[test]
-    fn whoever_has_providers_is_believed_and_an_error_is_no_empty_list() {
-        let some =
-            |host: &str, evidence: &str| Ok(listing(&[&format!("tri://{host}:1/a.B")], evidence));
-        let none = |evidence: &str| Ok(listing(&[], evidence));
-        for (application, interface, want) in [
-            (some("a", "x"), some("i", "y"), "a:1 x y"),
-            (none("x"), some("i", "y"), "i:1 x y"),
-            (failing(), some("i", "y"), "i:1 read at r://h: it is down y"),
-            (some("a", "x"), failing(), "a:1 x read at r://h: it is down"),
-            (none("x"), none("y"), "x y"),
-            (none("x"), failing(), "read at r://h: it is down"),
-            (failing(), none("y"), "read at r://h: it is down"),
-        ] {
-            assert_eq!(text(&choose(&application, &interface)), want);
-        }
-    }
-
-    #[tokio::test]
-    async fn both_sources_are_followed_until_the_subscription_is_dropped() {
-        let (applications, first) = source(Ok(listing(&[], "x")));
-        let (interfaces, second) = source(Ok(listing(&["tri://i:1/a.B"], "y")));
-        let mut both = application_first(first, second);
-        assert_eq!(text(&both.current().state), "i:1 x y");
-        applications.send_replace(Update::new(2, Ok(listing(&["tri://a:1/a.B"], "z"))));
-        let update = both.changed().await.expect("followed");
-        assert_eq!(text(&update.state), "a:1 z y");
-        interfaces.send_replace(Update::new(2, failing()));
-        let update = both.changed().await.expect("followed");
-        assert_eq!(text(&update.state), "a:1 z read at r://h: it is down");
-        drop(both);
-        tokio::join!(applications.closed(), interfaces.closed());
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,21 +2,25 @@
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use dubbo_core::{
     discovery::ServiceInstance,
     extension::Extensions,
     protocol::{Exporter, Protocol},
+    service::ServiceKey,
     url::Url,
 };
 use dubbo_hessian2::DecodeOptions;
 use dubbo_metadata::{
     model::{MetadataInfo, ServiceInfo},
+    openapi::OpenApi,
     published::{History, Published},
     revision::Algorithm,
 };
 use tokio::time::Instant;
 
-use super::super::{Content, FetchOptions, RpcFetch, services};
+use super::super::{Access, Content, FetchOptions, RpcFetch, services};
+use crate::config::MetadataConfig;
 
 pub(super) const V1: &str = "org.apache.dubbo.metadata.MetadataService";
 pub(super) const V2: &str = "org.apache.dubbo.metadata.MetadataServiceV2";
@@ -29,6 +33,10 @@ pub(super) struct Application {
     pub(super) histories: Vec<History>,
     pub(super) exported: Vec<Url>,
     pub(super) subscribed: Vec<Url>,
+    /// By service key.
+    pub(super) definitions: HashMap<String, Bytes>,
+    pub(super) instance: Option<ServiceInstance>,
+    pub(super) openapi: Option<OpenApi>,
 }
 
 impl Application {
@@ -47,8 +55,11 @@ impl Content for Application {
         &self.name
     }
 
-    fn histories(&self) -> Vec<&History> {
-        self.histories.iter().collect()
+    fn histories(&self) -> Vec<(&str, &History)> {
+        self.histories
+            .iter()
+            .map(|history| ("r", history))
+            .collect()
     }
 
     fn exported(&self) -> Vec<Url> {
@@ -57,6 +68,18 @@ impl Content for Application {
 
     fn subscribed(&self) -> Vec<Url> {
         self.subscribed.clone()
+    }
+
+    fn definition(&self, service: &ServiceKey) -> Option<Bytes> {
+        self.definitions.get(&service.to_string()).cloned()
+    }
+
+    fn instance(&self) -> Option<ServiceInstance> {
+        self.instance.clone()
+    }
+
+    fn openapi(&self) -> Option<&OpenApi> {
+        self.openapi.as_ref()
     }
 }
 
@@ -151,17 +174,23 @@ pub(super) struct Servers {
 
 /// Serves the metadata services of `application` by every protocol that carries them.
 pub(super) async fn serve(application: Application) -> Servers {
+    serve_with(application, &MetadataConfig::new()).await
+}
+
+/// The same for those whom `config` lets in.
+pub(super) async fn serve_with(application: Application, config: &MetadataConfig) -> Servers {
+    let access = Access::of(&application.name, config);
     let protocols = protocols();
     let mut exporters = Vec::new();
-    let services = services(Arc::new(application));
+    let services = services(Arc::new(application), &access);
     let mut at = HashMap::new();
     for name in ["tri", "dubbo"] {
         let mut port = 0;
         for service in services.iter().filter(|service| service.travels_by(name)) {
             let server = Url::new(name, "127.0.0.1").with_port(port);
             let url = service.url(&server);
-            let descriptor = Arc::clone(service.service().descriptor());
-            let invoker = service.service().clone().into_invoker(url.clone());
+            let descriptor = Arc::clone(service.descriptor());
+            let invoker = service.invoker(url.clone());
             let exporter = protocols[name].export(&url, descriptor, invoker).await;
             let exporter = exporter.expect("a free port");
             port = exporter.url().port().expect("it is bound");

@@ -1,16 +1,21 @@
 //! What our servers answer, in the bytes of the wire.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use dubbo_core::codegen::prost::Message as _;
+use dubbo_core::{codegen::prost::Message as _, service::ServiceDescriptor};
 use dubbo_hessian2::Value;
-use dubbo_metadata::model::MetadataInfo;
+use dubbo_metadata::{
+    model::MetadataInfo,
+    openapi::{DEFAULT_GROUP, Documented, OpenApi, Settings},
+};
 use dubbo_test::peer::{
     dubbo::{Call, Connection, Said},
     h2::{Client, envelope},
 };
 
 use super::{
-    super::proto::{MetadataInfoV2, MetadataRequest},
+    super::proto::{MetadataInfoV2, MetadataRequest, OpenApiFormat, OpenApiInfo, OpenApiRequest},
     rig::{Application, PROVIDER, Servers, V1, V2, at_revision, fixture, history, serve},
 };
 
@@ -57,9 +62,57 @@ async fn metadata_a18_the_second_version_answers_by_revision_in_the_group_of_the
     let (status, text, _) = second(&servers, "GetMetadataInfo", "other", &known).await;
     assert_eq!(status, "12");
     assert!(text.contains("group \"other\""), "{text}");
+}
+
+#[tokio::test]
+async fn the_second_version_gives_openapi_documents_where_they_are_switched_on() {
+    let servers = serve(Application::with(PROVIDER, [fixture()])).await;
     let (status, text, _) = second(&servers, "GetOpenAPIInfo", PROVIDER, b"").await;
-    assert_eq!(status, "12");
-    assert!(text.contains("has no method `GetOpenAPIInfo`"), "{text}");
+    // As Dubbo Java says it.
+    assert_eq!((&*status, &*text), ("12", "OpenAPI is not available"));
+
+    let service = Documented {
+        key: "a.B".parse().expect("a key"),
+        group: DEFAULT_GROUP.to_owned(),
+        descriptor: Arc::new(ServiceDescriptor::new("a.B", Vec::new())),
+    };
+    let servers = serve(Application {
+        openapi: Some(OpenApi::new(Settings::default(), vec![service])),
+        ..Application::with(PROVIDER, [fixture()])
+    })
+    .await;
+    let ask = |request: OpenApiRequest| {
+        let request = request.encode_to_vec();
+        let servers = &servers;
+        async move { second(servers, "GetOpenAPIInfo", PROVIDER, &request).await }
+    };
+    let yaml = OpenApiRequest {
+        format: Some(OpenApiFormat::Yaml.into()),
+        openapi: "3.1.0".to_owned(),
+        ..OpenApiRequest::default()
+    };
+    for (request, begins) in [
+        (OpenApiRequest::default(), r#"{"openapi":"3.0.1","info":"#),
+        (yaml, "openapi: \"3.1.0\"\ninfo:\n"),
+    ] {
+        let (status, _, message) = ask(request).await;
+        assert_eq!(status, "0");
+        let message = OpenApiInfo::decode(message.expect("a message")).expect("protobuf");
+        assert!(message.definition.starts_with(begins), "{message:?}");
+    }
+    let nobody = OpenApiRequest {
+        service: vec!["x.Y".to_owned()],
+        ..OpenApiRequest::default()
+    };
+    let (status, _, message) = ask(nobody).await;
+    assert_eq!((&*status, message.as_deref()), ("0", Some(&b""[..])));
+    let old = OpenApiRequest {
+        openapi: "2.0".to_owned(),
+        ..OpenApiRequest::default()
+    };
+    let (status, text, _) = ask(old).await;
+    assert_eq!(status, "3");
+    assert!(text.contains("2.0"), "{text}");
 }
 
 #[tokio::test]

@@ -38,6 +38,8 @@ pub(in crate::interop) enum Scenario {
     Life(Level, Metadata),
     /// The registry goes and comes back.
     Outage(Level),
+    /// A consumer without the interface calls by what the provider's definition says.
+    Definition,
 }
 
 /// A scenario in one registry, between two parties.
@@ -77,20 +79,27 @@ impl Scenario {
             }
         }
         all.extend([Level::Interface, Level::Application].map(Self::Outage));
+        all.push(Self::Definition);
         all
     }
 
     pub(in crate::interop) fn level(self) -> Level {
         match self {
             Self::Life(level, _) | Self::Outage(level) => level,
+            Self::Definition => Level::Application,
         }
     }
 
     pub(in crate::interop) fn metadata(self) -> Metadata {
         match self {
             Self::Life(_, metadata) => metadata,
-            Self::Outage(_) => Metadata::Local,
+            Self::Outage(_) | Self::Definition => Metadata::Local,
         }
+    }
+
+    /// Whether it can be between two parties: only Dubbo Java reads definitions, and how it reads its own is its matter.
+    fn is_for(self, route: Route) -> bool {
+        self != Self::Definition || (route.consumer, route.provider) == (Party::Java, Party::Rust)
     }
 
     pub(in crate::interop) fn is_outage(self) -> bool {
@@ -99,11 +108,11 @@ impl Scenario {
 }
 
 impl Cell {
-    /// Whether both parties have a client of the registry.
+    /// Whether both parties have a client of the registry, and can do what the scenario asks of them.
     pub(in crate::interop) fn is_possible(self) -> bool {
-        [self.route.consumer, self.route.provider]
-            .into_iter()
-            .all(|party| self.registry.is_known_to(party))
+        let parties = [self.route.consumer, self.route.provider];
+        let mut parties = parties.into_iter();
+        parties.all(|party| self.registry.is_known_to(party)) && self.scenario.is_for(self.route)
     }
 
     /// Its row in the table.
@@ -167,6 +176,7 @@ impl fmt::Display for Scenario {
         match self {
             Self::Life(level, metadata) => write!(f, "{level}-{metadata}"),
             Self::Outage(level) => write!(f, "outage-{level}"),
+            Self::Definition => f.write_str("definition"),
         }
     }
 }

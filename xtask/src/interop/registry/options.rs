@@ -200,10 +200,11 @@ mod tests {
     #[test]
     fn cells_are_selected_by_what_they_have() {
         let count = |line: &str| cells(line).len();
-        // Eight scenarios; five routes, of which three have no Java.
-        assert_eq!(count(""), 8 * (5 + 5 + 3));
+        // Eight scenarios; five routes, of which three have no Java. Definitions are for Java alone.
+        assert_eq!(count(""), 8 * (5 + 5 + 3) + 2);
         assert_eq!(count("--registry etcd"), 8 * 3);
-        assert_eq!(count("--peer java"), 8 * (2 + 2));
+        assert_eq!(count("--peer java"), 8 * (2 + 2) + 2);
+        assert_eq!(count("--case definition"), 2);
         assert_eq!(count("--case interface-*"), 2 * (5 + 5 + 3));
         assert_eq!(count("--others"), 8 * (4 + 4 + 1));
         assert_eq!(

@@ -2,9 +2,17 @@
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
+use serde_json::{Value, json};
+
 use crate::{
     failure::Failure,
-    interop::{build::Program, peer::Peer, ports, route::Party},
+    interop::{
+        build::Program,
+        lines::Report,
+        peer::{Heard, Peer},
+        ports,
+        route::Party,
+    },
     process,
 };
 
@@ -39,6 +47,7 @@ pub(super) fn play(cell: Cell, consumer: &Program, provider: &Program) -> Result
     match cell.scenario {
         Scenario::Life(..) => scene.life(),
         Scenario::Outage(_) => scene.outage(),
+        Scenario::Definition => scene.definition(),
     }
 }
 
@@ -97,6 +106,32 @@ impl Scene<'_> {
         ))
     }
 
+    /// A consumer reads the provider's definition in the metadata report, and calls by what it says.
+    fn definition(&self) -> Result<String, Failure> {
+        let provider = self.provider("one")?;
+        let mut args = self.meeting("consumer");
+        args.push(format!("--definition={}", self.application("provider")));
+        let consumer = Peer::start(self.consumer, &args, self.log("consumer"))?;
+        let report = loop {
+            match consumer.next(FOUND_LIMIT) {
+                Heard::Line(line) => {
+                    if let Some(report) = Report::parse(&line) {
+                        break report;
+                    }
+                }
+                Heard::End => return Err(consumer.failure("ended too early")),
+                Heard::Silence => return Err(consumer.failure("did not say what it should")),
+            }
+        };
+        if report.error.is_some() || report.got != defined() {
+            let Report { got, error, .. } = &report;
+            return Err(consumer.failure(&format!("was given {got}, and ended with {error:?}")));
+        }
+        consumer.finish(STOP_LIMIT)?;
+        self.stop(provider)?;
+        Ok(format!("read and called in {} ms", report.millis))
+    }
+
     fn provider(&self, name: &str) -> Result<Peer, Failure> {
         let mut args = self.meeting("provider");
         args.push(format!("--name={name}"));
@@ -125,8 +160,12 @@ impl Scene<'_> {
             format!("--registry-address={}", self.server.address()),
             format!("--registry-type={}", scenario.level().registry_type()),
             format!("--metadata-type={}", scenario.metadata()),
-            format!("--application={}-{role}", self.cell.slug()),
+            format!("--application={}", self.application(role)),
         ]
+    }
+
+    fn application(&self, role: &str) -> String {
+        format!("{}-{role}", self.cell.slug())
     }
 
     /// Stops a provider as an operator would.
@@ -148,6 +187,21 @@ impl Scene<'_> {
     fn log(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.log"))
     }
+}
+
+/// What the contract gives for the values that a consumer makes of a definition: all that a console has fields for.
+fn defined() -> Value {
+    json!({
+        "interface": "org.apache.dubbo.interop.UserService",
+        "side": "provider",
+        "mix": {
+            "id": "text", "name": "text", "age": 9, "score": 10, "rate": 1.5, "active": true, "gender": "MALE",
+        },
+        "getUsers": [{
+            "id": "text", "name": "user-text", "age": 20, "score": 1_i64 << 40, "rate": 0.5, "active": true,
+            "gender": "FEMALE",
+        }],
+    })
 }
 
 /// The limits are for machines that are busy with other cells; a cell that works takes a tenth of them.

@@ -13,17 +13,18 @@ import java.util.Map;
 /**
  * Calls the contract at {@code --tri=HOST:PORT} and {@code --dubbo=HOST:PORT}, and prints a line per case of
  * {@code --cases=PROTOCOL/NAME,…}. It reports and does not judge: what each case has to give is known to the runner.
- * With a registry it looks for the provider there instead: {@link Discovery}.
+ * With a registry it looks for the provider there instead: {@link Discovery}, {@link Definitions}.
  */
 public final class Consumer {
     private Consumer() {}
 
     public static void main(String[] args) {
-        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "cases"));
+        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "cases", "definition"));
         known.addAll(Registries.FLAGS);
         Flags flags = new Flags(args, known);
         if (flags.has("registry")) {
-            Discovery.run(flags);
+            if (flags.has("definition")) Definitions.run(flags);
+            else Discovery.run(flags);
             System.exit(0);
         }
         Map<String, Case> cases = new HashMap<>();

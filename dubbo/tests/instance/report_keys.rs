@@ -1,0 +1,187 @@
+//! What a provider publishes and for how long: the parameters of services and of a metadata report, each by what it changes.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use dubbo::{
+    InstanceBuilder,
+    spi::{
+        discovery::ServiceDiscovery,
+        metadata::{MetadataParamsFilter, MetadataReport},
+    },
+};
+use dubbo_metadata::model::MetadataInfo;
+use tokio::time::timeout;
+
+use super::{
+    applications::{REGISTRY, Shared, TRIPLE, provider},
+    rig::{load, named},
+};
+
+/// A report within the process that a test reads as well, as `seen://NAME`, with the parameters that are configured.
+#[derive(Clone, Default)]
+struct Seen(Arc<OnceLock<Arc<dyn MetadataReport>>>);
+
+impl Seen {
+    /// Builds a provider of `Greeter` that publishes there.
+    fn load(&self, params: &str, sections: &str) -> InstanceBuilder {
+        let report = Arc::clone(&self.0);
+        let yaml = format!(
+            "dubbo: {{application: {{name: app, metadata-type: remote}}, {TRIPLE}, \
+             registries: {{r: {{address: 'seen://here', params: {{{params}}}}}}}, {sections}}}"
+        );
+        load(&yaml)
+            .extension::<dyn ServiceDiscovery>("seen", |cx| {
+                Ok(cx
+                    .extensions
+                    .create::<dyn ServiceDiscovery>("memory", cx.url)?)
+            })
+            .extension::<dyn MetadataReport>("seen", move |cx| {
+                let made = cx
+                    .extensions
+                    .create::<dyn MetadataReport>("memory", cx.url)?;
+                Ok(Arc::clone(report.get_or_init(|| made)))
+            })
+            .provide(named("found"))
+    }
+
+    fn report(&self) -> &Arc<dyn MetadataReport> {
+        self.0.get().expect("an instance was built")
+    }
+
+    /// The only revision of `app`.
+    async fn published(&self) -> MetadataInfo {
+        let listed = self.report().list_app("app").await.expect("lists");
+        let [(revision, _)] = &listed[..] else {
+            panic!("{listed:?}");
+        };
+        let json = self.report().app("app", revision).await.expect("reads");
+        MetadataInfo::from_json(&json.expect("listed")).expect("JSON")
+    }
+
+    /// Whether somebody looks for stale metadata soon.
+    async fn is_looked_through(&self, is_expected: bool) -> bool {
+        let looks = async {
+            while self
+                .report()
+                .last_collection("app")
+                .await
+                .expect("reads")
+                .0
+                .is_none()
+            {
+                tokio::task::yield_now().await;
+            }
+        };
+        let patience = Duration::from_millis(if is_expected { 10_000 } else { 100 });
+        timeout(patience, looks).await.is_ok()
+    }
+}
+
+#[tokio::test]
+async fn the_report_says_whether_metadata_is_renewed_and_what_is_stale_looked_for() {
+    for (params, dry_run, is_dated, is_looked_through) in [
+        ("", "", true, true),
+        ("metadata.gc.window: 30", "gc-dry-run: false", true, true),
+        ("", "gc-dry-run: true", true, false),
+        ("metadata.gc.enabled: false", "", true, false),
+        ("metadata.renew-on-startup: false", "", false, false),
+        ("cycle-report: false", "", false, false),
+        ("cycle.report: false", "", false, false),
+    ] {
+        let seen = Seen::default();
+        let provider = seen.load(params, &format!("metadata: {{{dry_run}}}"));
+        let provider = provider.build().expect("valid");
+        provider.start().await.expect("starts");
+        let published = seen.published().await;
+        let case = format!("{params} {dry_run}");
+        assert_eq!(published.last_updated_ms.is_some(), is_dated, "{case}");
+        let looked_through = seen.is_looked_through(is_looked_through).await;
+        assert_eq!(looked_through, is_looked_through, "{case}");
+        provider.shutdown(Duration::ZERO).await;
+    }
+    let error = Seen::default().load("cycle-report: often", "").build();
+    let error = error.expect_err("neither on nor off").to_string();
+    assert!(error.contains("cycle-report"), "{error}");
+}
+
+/// Tells the owner of a service, and nothing else that can be left out.
+struct Owner;
+
+impl MetadataParamsFilter for Owner {
+    fn service_params_included(&self) -> Vec<String> {
+        vec!["owner".to_owned()]
+    }
+
+    fn instance_params_included(&self) -> Vec<String> {
+        vec!["desk".to_owned()]
+    }
+}
+
+#[tokio::test]
+async fn consumers_are_told_the_parameters_that_filters_let_through_and_never_a_secret() {
+    for (filter, secrets, want) in [
+        ("", "[]", "desk key owner side"),
+        ("", "[key]", "desk owner side"),
+        ("owner", "[]", "owner"),
+        ("owner", "owner", ""),
+        ("'-default'", "key", "desk owner params-filter pid side"),
+    ] {
+        let seen = Seen::default();
+        let params = format!("{{params-filter: {filter}, owner: me, key: k, pid: 7, desk: d}}");
+        let sections = format!(
+            "provider: {{services: {{greet.Greeter: {{params: {params}}}}}}}, metadata: {{secret-params: {secrets}}}"
+        );
+        let provider = seen
+            .load("", &sections)
+            .extension::<dyn MetadataParamsFilter>("owner", |_| Ok(Arc::new(Owner)))
+            .build()
+            .expect("valid");
+        provider.start().await.expect("starts");
+        let published = seen.published().await;
+        let [service] = &published.services.values().collect::<Vec<_>>()[..] else {
+            panic!("{published:?}");
+        };
+        let told: Vec<_> = ["desk", "key", "owner", "params-filter", "pid", "side"]
+            .into_iter()
+            .filter(|key| service.params.contains_key(*key))
+            .collect();
+        assert_eq!(told.join(" "), want, "{filter} {secrets}");
+        for needed in ["application", "methods"] {
+            assert!(service.params.contains_key(needed), "{filter} {needed}");
+        }
+        provider.shutdown(Duration::ZERO).await;
+    }
+}
+
+#[tokio::test]
+async fn a_filter_of_parameters_that_is_not_there_fails_the_start() {
+    let seen = Seen::default();
+    let sections = "provider: {services: {greet.Greeter: {params: {params-filter: nobody}}}}";
+    let provider = seen.load("", sections).build().expect("valid");
+    let error = provider.start().await.expect_err("there is no such filter");
+    let error = error.to_string();
+    for want in ["params-filter", "greet.Greeter", "`nobody`", "default"] {
+        assert!(error.contains(want), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn case_87_a_provider_that_starts_again_elsewhere_has_the_same_revision() {
+    let shared = Shared::new();
+    let sections = format!("{TRIPLE}, {REGISTRY}");
+    let mut revisions = Vec::new();
+    for _ in 0..3 {
+        let provider = provider(&shared, &sections).await;
+        let instances = shared.instances("app").await;
+        let [(_, metadata)] = &instances[..] else {
+            panic!("one instance: {instances:?}");
+        };
+        revisions.push(metadata["dubbo.metadata.revision"].clone());
+        provider.shutdown(Duration::ZERO).await;
+    }
+    revisions.dedup();
+    assert_eq!(revisions.len(), 1, "{revisions:?}");
+}
