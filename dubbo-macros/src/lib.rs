@@ -63,8 +63,9 @@ use syn::{DeriveInput, Path, parse_macro_input, parse_quote};
 /// | `rename_all = "camelCase"` | how names are made of Rust's: `camelCase` (the default of fields), `PascalCase`, `snake_case`, `SCREAMING_SNAKE_CASE` (the default of constants) |
 /// | `crate = "path"` | where the codec is, when it is not where its name says |
 ///
-/// Of a field. Fields come in any order, and unknown ones are passed over. A field that is null or missing has the value
-/// that null means for its type (`None`, `0`, `""`, an empty collection); a type without one is an error, so use `Option`.
+/// Of a field, whose type implements the same traits. Fields come in any order, and unknown ones are passed over. A field
+/// that is null or missing has the value that null means for its type (`None`, `0`, `""`, an empty collection); a type
+/// without one is an error, so use `Option`.
 ///
 /// | option | |
 /// |---|---|

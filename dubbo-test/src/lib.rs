@@ -17,6 +17,7 @@
 
 pub mod alloc;
 pub mod certificates;
+pub mod logs;
 pub mod metrics;
 pub mod nacos;
 pub mod peer;

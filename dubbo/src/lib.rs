@@ -125,6 +125,7 @@ pub use dubbo_macros::{Hessian, service};
 pub use dubbo_protocol::java;
 /// What [`Instance::migration_status`] tells, and the rules of a migration.
 pub mod migration {
+    pub use crate::instance::{CallsSeen, ConsumerSeen};
     pub use dubbo_cluster::migration::{
         MigrationStatus, MigrationStep, Path, ReferenceStatus, Rule, RuleError, StepReport,
     };

@@ -94,7 +94,11 @@ fn find_each_other_on_a_server(path: &str, name: &str, scheme: &str) {
         format!("DUBBO_REGISTRIES_{name}_ADDRESS"),
         format!("{scheme}://{server}"),
     );
-    let variables = [(key.as_str(), address.as_str())];
+    let variables = [
+        (key.as_str(), address.as_str()),
+        // Nothing is kept in the home folder of who tests.
+        ("DUBBO_METADATA_CACHE_ENABLED", "false"),
+    ];
     find_each_other(path, &variables);
     fails_without_provider(path, &variables, "greeter-provider has none -> 0");
 }

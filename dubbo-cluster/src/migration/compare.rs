@@ -123,7 +123,7 @@ impl Comparison<'_> {
         let sign = if ratio >= self.threshold { "≥" } else { "<" };
         Verdict {
             passes,
-            fails: new == 0 || ratio < self.threshold - HYSTERESIS,
+            fails: new == 0 || self.threshold - ratio > HYSTERESIS,
             why: format!(
                 "by {to} {}{of}, by {from} {old}: {ratio:.2} {sign} {}",
                 counted(new),
@@ -199,8 +199,8 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// One goes back when the ratio is this much below the threshold.
-const HYSTERESIS: f64 = 0.1;
+/// One goes back when the ratio is more than 0.1 below the threshold; 0.8 - 0.7 is a little more than that in binary.
+const HYSTERESIS: f64 = 0.1 + 1e-9;
 
 /// So many more of the calls may fail: one in a hundred.
 const MORE_FAILURES: f64 = 0.01;
@@ -270,6 +270,8 @@ mod tests {
             ),
             ("a/5", "a/10", 0.5, true, false, "0.50 ≥ 0.5"),
             ("a/3", "a/10", 0.5, false, true, "0.30 < 0.5"),
+            ("a/7", "a/10", 0.8, false, false, "0.70 < 0.8"),
+            ("a/69", "a/100", 0.8, false, true, "0.69 < 0.8"),
             ("a/4", "a/5", 0.8, true, false, "0.80 ≥ 0.8"),
             ("", "a/1", 0.0, false, true, "by application no address"),
             ("", "", 0.0, false, true, "by application no address"),

@@ -43,3 +43,47 @@ impl Moves {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dubbo_test::logs::Logs;
+
+    use super::*;
+    use crate::model::ServiceInfo;
+
+    fn info(revision: &str, services: &[&str]) -> Arc<MetadataInfo> {
+        let service = |name: &&str| {
+            Arc::new(ServiceInfo {
+                name: (*name).to_owned(),
+                protocol: "tri".to_owned(),
+                ..ServiceInfo::default()
+            })
+        };
+        Arc::new(MetadataInfo {
+            revision: revision.to_owned(),
+            services: services.iter().map(service).collect(),
+            ..MetadataInfo::default()
+        })
+    }
+
+    #[test]
+    fn all_instances_that_made_one_move_are_one_line() {
+        let (logs, _guard) = Logs::record();
+        let (one, two) = (info("r1", &["a.B"]), info("r2", &["a.C"]));
+        let mut moves = Moves::default();
+        moves.note(&one, &info("r1", &["a.B"]));
+        for _ in 0..3 {
+            moves.note(&one, &two);
+        }
+        moves.note(&two, &one);
+        moves.log("shop");
+        let lines = logs.with("another revision");
+        assert_eq!(
+            lines,
+            [
+                "INFO instances serve another revision application=shop instances=3 changes=r1 -> r2: +a.C:tri -a.B:tri",
+                "INFO instances serve another revision application=shop instances=1 changes=r2 -> r1: +a.B:tri -a.C:tri",
+            ]
+        );
+    }
+}

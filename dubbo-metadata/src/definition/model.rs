@@ -7,6 +7,7 @@ use dubbo_core::{service::ServiceDescriptor, url::Url};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{java, parameters, proto};
+use crate::error::MetadataError;
 
 /// What a service is, as Dubbo Java's `FullServiceDefinition` has it.
 ///
@@ -116,8 +117,9 @@ impl ServiceDefinition {
     /// # Errors
     ///
     /// It is no JSON, or something in it has another shape.
-    pub fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+    pub fn from_json(text: &[u8]) -> Result<Self, MetadataError> {
         serde_json::from_slice(text)
+            .map_err(|error| MetadataError::json("a service definition", &error))
     }
 }
 

@@ -3,6 +3,7 @@
 mod changes;
 mod fakes;
 mod instances;
+mod logs;
 mod losses;
 mod publishing;
 mod registering;

@@ -20,6 +20,10 @@ use tokio::time::sleep;
 use crate::fakes::{Lists, STARTED_MS, World, bar, greet, other};
 
 const DAY: Duration = Duration::from_hours(24);
+
+/// From the start of a test until the night is over.
+const NIGHT: Duration = Duration::from_hours(8);
+
 const DAY_MS: u64 = 24 * 3_600_000;
 const FIXTURE: &str = "222f165004459af76f0540482d98ac81";
 
@@ -73,12 +77,12 @@ async fn metadata_is_renewed_each_night_and_registered_once() {
         Some(STARTED_MS),
         "told with the first publication"
     );
-    sleep(DAY).await;
+    sleep(NIGHT).await;
     let first = world.written(FIXTURE).expect("a time");
     // From two to six in the morning.
     let hours = (first % DAY_MS) / 3_600_000;
     assert!((2..6).contains(&hours), "{hours}");
-    for day in 1..4 {
+    for day in 1..3 {
         sleep(DAY).await;
         assert_eq!(world.written(FIXTURE), Some(first + day * DAY_MS));
     }
@@ -88,7 +92,7 @@ async fn metadata_is_renewed_each_night_and_registered_once() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_url_of_the_report_says_is_so() {
-    for (query, at_once, after_a_day) in [
+    for (query, at_once, after_a_night) in [
         ("", true, true),
         ("cycle-report=true", true, true),
         ("cycle-report=false", false, false),
@@ -105,12 +109,12 @@ async fn what_the_url_of_the_report_says_is_so() {
             !at_once,
             "{query}"
         );
-        sleep(DAY).await;
+        sleep(NIGHT).await;
         let written = world.written(FIXTURE);
-        assert_eq!(written > Some(STARTED_MS), after_a_day, "{query}");
+        assert_eq!(written > Some(STARTED_MS), after_a_night, "{query}");
         assert_eq!(
             world.stored().contains(&"stale".into()),
-            !after_a_day,
+            !after_a_night,
             "{query}"
         );
     }
@@ -188,7 +192,7 @@ async fn each_revision_of_an_instance_says_when_it_was_written() {
         Some(STARTED_MS + 3_600_000 + 1_000)
     );
     // Only what instances are registered with is renewed.
-    sleep(DAY).await;
+    sleep(NIGHT).await;
     assert!(world.written(&current) > Some(STARTED_MS + 3_601_000));
     assert_eq!(world.written(FIXTURE), Some(STARTED_MS));
 }
@@ -276,7 +280,7 @@ async fn metadata_h16_an_outage_of_the_registry_removes_nothing() {
             let _provider = started(&world).await;
             sleep(Duration::from_secs(30)).await;
             set(lists);
-            sleep(DAY).await;
+            sleep(NIGHT).await;
             assert_eq!(
                 world.stored(),
                 [FIXTURE, "of another", "stale"],
@@ -284,7 +288,7 @@ async fn metadata_h16_an_outage_of_the_registry_removes_nothing() {
             );
             // It is made up for once the registry is there.
             set(Lists::All);
-            sleep(DAY * 2).await;
+            sleep(DAY).await;
             assert_eq!(
                 world.stored(),
                 [FIXTURE, "of another"],
@@ -326,7 +330,7 @@ async fn an_own_revision_of_the_past_stays_as_long_as_it_is_answered_for() {
     sleep(Duration::from_secs(5)).await;
     // As if it had been written long ago.
     world.store_old(FIXTURE, 10);
-    sleep(DAY * 2).await;
+    sleep(NIGHT).await;
     assert!(world.stored().contains(&FIXTURE.to_owned()));
 }
 
@@ -334,7 +338,7 @@ async fn an_own_revision_of_the_past_stays_as_long_as_it_is_answered_for() {
 async fn of_many_instances_one_a_day_looks_for_stale_metadata() {
     let world = World::new();
     let mut providers = Vec::new();
-    for index in 0..5 {
+    for index in 0..4 {
         let mut options = world.options("demo-provider");
         remote(&world, &mut options);
         options.seed = index;
@@ -349,9 +353,9 @@ async fn of_many_instances_one_a_day_looks_for_stale_metadata() {
     }
     // The first day is over soon, and each later one has a night.
     sleep(Duration::from_mins(1)).await;
-    for days in 1..=3 {
+    for days in 1..=2 {
         assert_eq!(world.report.collections.load(Ordering::Relaxed), days);
-        if days < 3 {
+        if days < 2 {
             sleep(DAY).await;
         }
     }

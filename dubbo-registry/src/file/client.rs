@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use super::{
     life::{self, Life, Pulse},
     texts, tree, warnings,
-    watcher::{Watched, Watcher},
+    watcher::{Look, Watched, Watcher, stamp},
 };
 use crate::{
     backend::{
@@ -177,8 +177,10 @@ impl Backend for FileClient {
     async fn read(&self, place: &Place) -> Result<List<Entry<Url>>, RegistryError> {
         let folder = self.folder(place);
         let life = self.shared.life.lock().clone();
+        let watcher = Arc::clone(&self.shared.watcher);
         self.ask(format!("read {}", place.0), move |root| {
-            let entries = read(root, &folder)?;
+            let (entries, look) = read(root, &folder)?;
+            watcher.saw(&Watched::Clients(folder), &look);
             // In a directory that somebody removes, nobody is found who is alive for all that.
             if life.is_some_and(|life| life.is_seen()) {
                 Ok(by_id(entries))
@@ -192,7 +194,14 @@ impl Backend for FileClient {
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError> {
         let operation = format!("read the names in {}", folder.0);
         let folder = self.folder(folder);
-        let names = self.ask(operation, move |_| tree::names(&folder)).await?;
+        let watcher = Arc::clone(&self.shared.watcher);
+        let read = move |_: &Path| {
+            let names = tree::names(&folder)?;
+            let look = names.iter().map(|name| (name.clone(), None)).collect();
+            watcher.saw(&Watched::Names(folder), &look);
+            Ok(names)
+        };
+        let names = self.ask(operation, read).await?;
         Ok(names.into_iter().map(Into::into).collect())
     }
 
@@ -224,8 +233,15 @@ impl Backend for FileClient {
 impl TextStore for FileClient {
     async fn get(&self, key: &TextKey) -> Result<Option<Text>, RegistryError> {
         let (operation, key) = (format!("read {key}"), key.clone());
-        self.ask(operation, move |root| texts::get(root, &key))
-            .await
+        let watcher = Arc::clone(&self.shared.watcher);
+        self.ask(operation, move |root| {
+            let path = texts::path(root, &key);
+            let look = vec![(String::new(), stamp(&path)?)];
+            let text = texts::get(root, &key)?;
+            watcher.saw(&Watched::File(path), &look);
+            Ok(text)
+        })
+        .await
     }
 
     async fn put(&self, key: &TextKey, text: &str) -> Result<(), RegistryError> {
@@ -321,9 +337,10 @@ impl Shared {
     }
 }
 
-/// What those who are alive show in `folder`. Of two entries with one id, the one that was written last.
-fn read(root: &Path, folder: &Path) -> io::Result<Vec<Entry<Url>>> {
+/// What those who are alive show in `folder`, and how it looks. Of two entries with one id, the one that was written last.
+fn read(root: &Path, folder: &Path) -> io::Result<(Vec<Entry<Url>>, Look)> {
     let mut by_id: HashMap<Arc<str>, (SystemTime, Entry<Url>)> = HashMap::new();
+    let mut look = Look::new();
     for client in tree::names(folder)? {
         let path = folder.join(&client);
         match life::pulse(root, &client)? {
@@ -338,6 +355,8 @@ fn read(root: &Path, folder: &Path) -> io::Result<Vec<Entry<Url>>> {
                 continue;
             }
         }
+        // Before it is read: what is written meanwhile looks different.
+        look.push((client, stamp(&path)?));
         let content = match tree::read(&path) {
             Ok(content) => content.unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -361,7 +380,8 @@ fn read(root: &Path, folder: &Path) -> io::Result<Vec<Entry<Url>>> {
             }
         }
     }
-    Ok(by_id.into_values().map(|(_, entry)| entry).collect())
+    let entries = by_id.into_values().map(|(_, entry)| entry).collect();
+    Ok((entries, look))
 }
 
 /// What becomes of a request when nobody sees that this client is alive.

@@ -30,7 +30,7 @@ struct Watches {
 struct Watch {
     what: Watched,
     hint: Hint,
-    /// How it looked last.
+    /// How it looked last, to whoever read it or to us.
     look: Option<Look>,
 }
 
@@ -45,10 +45,10 @@ pub(super) enum Watched {
 }
 
 /// How something looks from outside: another look means another content.
-type Look = Vec<(String, Option<Stamp>)>;
+pub(super) type Look = Vec<(String, Option<Stamp>)>;
 
 /// Size, time and number of a file; each that is written is a new one.
-type Stamp = (u64, Option<SystemTime>, u64);
+pub(super) type Stamp = (u64, Option<SystemTime>, u64);
 
 impl Watcher {
     /// Gives `hint` when `what` looks different from now on, until the guard is dropped.
@@ -83,6 +83,20 @@ impl Watcher {
         }
     }
 
+    /// Somebody has read `what`, and it looked so. What came after the last look and goes before the next one would not be
+    /// missed otherwise.
+    pub(super) fn saw(&self, what: &Watched, look: &Look) {
+        let mut watches = self.0.lock();
+        let same = watches
+            .by_id
+            .values_mut()
+            .filter(|watch| watch.what == *what);
+        for watch in same.filter(|watch| watch.look.as_ref() != Some(look)) {
+            watch.look = Some(look.clone());
+            watch.hint.give();
+        }
+    }
+
     /// How many watches there are.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
@@ -112,7 +126,7 @@ impl Watched {
     }
 }
 
-fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
+pub(super) fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
     let metadata = tree::or_none(fs::metadata(path))?;
     Ok(metadata.map(|metadata| (metadata.len(), metadata.modified().ok(), number(&metadata))))
 }
@@ -137,5 +151,34 @@ pub(super) struct Watching {
 impl Drop for Watching {
     fn drop(&mut self) {
         self.watcher.0.lock().by_id.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_between_two_looks_and_went_again_is_noticed() {
+        let root = std::env::temp_dir().join(tree::unique());
+        let path = root.join("a/b");
+        let what = Watched::File(path.clone());
+        let (watcher, hint) = (Arc::<Watcher>::default(), Hint(Arc::default()));
+        let _watching = watcher.watch(&root, what.clone(), hint.clone());
+        let is_told = || hint.0.notified().now_or_never().is_some();
+
+        watcher.look(&root);
+        tree::write(&path, "x").expect("is written");
+        let look = vec![(String::new(), stamp(&path).expect("is there"))];
+        watcher.saw(&what, &look);
+        assert!(is_told(), "others may not have read it");
+        watcher.saw(&what, &look);
+        assert!(!is_told(), "nothing has changed since");
+        tree::remove(&root, &path).expect("is removed");
+        watcher.look(&root);
+        assert!(is_told());
+        let _ = fs::remove_dir_all(&root);
     }
 }

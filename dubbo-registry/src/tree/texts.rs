@@ -146,6 +146,8 @@ mod tests {
             paths(&other),
             ["/g1/metadata/demo-app/r1", "/g1/demo-app/r1"]
         );
+        let collection = texts("zookeeper://h?group=g1").collection("demo-app");
+        assert_eq!(path(&collection), "/g1/metadata-gc/demo-app");
         let revisions = texts("zookeeper://h").revisions("demo-app");
         assert_eq!(revisions.as_deref(), Some("/dubbo/metadata/demo-app"));
     }

@@ -6,7 +6,10 @@ use dubbo_core::discovery::ServiceInstance;
 use dubbo_test::{soon, suite::Wire};
 use tokio::time::Instant;
 
-use crate::world::{Eyes, GLANCE, OwnServer, Program, consumer, corner, provider, sees, server};
+use crate::{
+    servers::{OwnServer, Program, consumer, corner, provider, sees, server},
+    world::{Eyes, GLANCE, watches},
+};
 
 #[tokio::test]
 #[ignore = "needs an etcd server"]
@@ -310,16 +313,16 @@ async fn what_is_no_longer_followed_leaves_no_watch_behind() {
     let program = Program::new(&server.address(), "");
     let (registry, discovery, center) = (program.registry(), program.discovery(), program.center());
     let first = registry.subscribe(&consumer("x.A")).await.expect("follows");
-    let before = server.watches();
+    let before = watches(&server);
     for _ in 0..3 {
         let one = registry.subscribe(&consumer("x.Y")).await.expect("follows");
         let all = registry.subscribe(&consumer("*")).await.expect("follows");
         let instances = discovery.watch("app").await.expect("follows");
         let text = center.watch("key", "dubbo").await.expect("follows");
-        assert!(server.watches() >= before + 4);
+        assert!(watches(&server) >= before + 4);
         drop((one, all, instances, text));
         soon("the end of the watches", async {
-            while server.watches() != before {
+            while watches(&server) != before {
                 tokio::time::sleep(GLANCE).await;
             }
         })

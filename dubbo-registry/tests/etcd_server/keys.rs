@@ -2,7 +2,10 @@
 
 use dubbo_core::{discovery::ServiceInstance, url::Url};
 
-use crate::world::{Eyes, Program, consumer, corner, provider, sees, server};
+use crate::{
+    servers::{Program, consumer, corner, provider, sees, server},
+    world::Eyes,
+};
 
 #[tokio::test]
 #[ignore = "needs an etcd server"]

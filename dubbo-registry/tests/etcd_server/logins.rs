@@ -5,7 +5,10 @@ use std::time::Duration;
 use dubbo_core::registry::RegistryErrorKind;
 use dubbo_test::soon;
 
-use crate::world::{Eyes, GLANCE, OwnServer, Program, consumer, provider, sees};
+use crate::{
+    servers::{OwnServer, Program, consumer, provider, sees},
+    world::{Eyes, GLANCE},
+};
 
 /// A server where `root` may do everything, and `demo` what is below `/dubbo/`.
 async fn guarded(test: &str) -> (OwnServer, Eyes) {

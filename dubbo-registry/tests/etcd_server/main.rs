@@ -8,5 +8,15 @@ mod faults;
 mod keys;
 mod logins;
 mod secure;
+#[path = "../servers/mod.rs"]
+mod servers;
 mod texts;
 mod world;
+
+const SERVER: servers::Kind = servers::Kind {
+    plugin: "etcdv3",
+    script: "etcd",
+    variable: "DUBBO_TEST_ETCD",
+    // Tokens are good for this many seconds without use.
+    environment: &[("ETCD_AUTH_TOKEN_TTL", "1")],
+};

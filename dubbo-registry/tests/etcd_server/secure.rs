@@ -19,7 +19,10 @@ use tokio_rustls::{
     },
 };
 
-use crate::world::{Eyes, Program, consumer, corner, provider, sees, server};
+use crate::{
+    servers::{Program, consumer, corner, provider, sees, server},
+    world::Eyes,
+};
 
 #[tokio::test]
 #[ignore = "needs an etcd server"]

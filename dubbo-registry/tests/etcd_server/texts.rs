@@ -9,7 +9,10 @@ use dubbo_core::{
 use dubbo_test::soon;
 use tokio::task::JoinSet;
 
-use crate::world::{Eyes, GLANCE, Program, corner, server};
+use crate::{
+    servers::{Program, corner, server},
+    world::{Eyes, GLANCE},
+};
 
 #[tokio::test]
 #[ignore = "needs an etcd server"]

@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use crate::{
     proxy::{Proxy, Wire},
-    world::{Eyes, GLANCE, OwnServer, Program, consumer, corner, provider, sees, server},
+    servers::{OwnServer, Program, consumer, corner, provider, sees, server},
+    world::{Eyes, GLANCE},
 };
 
 #[tokio::test]

@@ -7,5 +7,14 @@
 mod faults;
 mod nodes;
 mod proxy;
+#[path = "../servers/mod.rs"]
+mod servers;
 mod texts;
 mod world;
+
+const SERVER: servers::Kind = servers::Kind {
+    plugin: "zookeeper",
+    script: "zookeeper",
+    variable: "DUBBO_TEST_ZOOKEEPER",
+    environment: &[],
+};

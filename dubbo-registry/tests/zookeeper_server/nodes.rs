@@ -10,7 +10,10 @@ use dubbo_core::{
 use dubbo_test::soon;
 use tokio::time::Instant;
 
-use crate::world::{Eyes, Program, consumer, corner, provider, sees, server};
+use crate::{
+    servers::{Program, consumer, corner, provider, sees, server},
+    world::Eyes,
+};
 
 #[tokio::test]
 #[ignore = "needs a ZooKeeper server"]

@@ -9,7 +9,10 @@ use dubbo_core::{
 };
 use dubbo_test::soon;
 
-use crate::world::{Eyes, Program, corner, server};
+use crate::{
+    servers::{Program, corner, server},
+    world::Eyes,
+};
 
 #[tokio::test]
 #[ignore = "needs a ZooKeeper server"]

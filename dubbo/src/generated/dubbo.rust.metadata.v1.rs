@@ -608,6 +608,101 @@ impl ::dubbo_core::codegen::prost::Name for ReferenceMigration {
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+pub struct MigrationReadinessRequest {}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::prost::Name for MigrationReadinessRequest {
+    const NAME: &'static str = "MigrationReadinessRequest";
+    const PACKAGE: &'static str = "dubbo.rust.metadata.v1";
+    fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "dubbo.rust.metadata.v1.MigrationReadinessRequest".into()
+    }
+    fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "type.googleapis.com/dubbo.rust.metadata.v1.MigrationReadinessRequest".into()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(Clone, PartialEq, ::dubbo_core::codegen::prost::Message)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+pub struct MigrationReadinessResponse {
+    /// By service and consumer.
+    #[prost(message, repeated, tag = "1")]
+    pub consumers: ::dubbo_core::codegen::prost::alloc::vec::Vec<ConsumerSeen>,
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::prost::Name for MigrationReadinessResponse {
+    const NAME: &'static str = "MigrationReadinessResponse";
+    const PACKAGE: &'static str = "dubbo.rust.metadata.v1";
+    fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "dubbo.rust.metadata.v1.MigrationReadinessResponse".into()
+    }
+    fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "type.googleapis.com/dubbo.rust.metadata.v1.MigrationReadinessResponse".into()
+    }
+}
+/// A consumer application that has called a service since the start of this process.
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(Clone, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+pub struct ConsumerSeen {
+    /// `group/interface:version` of the service.
+    #[prost(string, tag = "1")]
+    pub service: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// The consumer application; empty when it did not say.
+    #[prost(string, tag = "2")]
+    pub application: ::dubbo_core::codegen::prost::alloc::string::String,
+    /// The calls of those that had found the service by the application.
+    #[prost(message, optional, tag = "3")]
+    pub by_application: ::core::option::Option<CallsSeen>,
+    /// The calls of those that had found it by the interface.
+    #[prost(message, optional, tag = "4")]
+    pub by_interface: ::core::option::Option<CallsSeen>,
+    /// The calls of those that do not say how.
+    #[prost(message, optional, tag = "5")]
+    pub unsaid: ::core::option::Option<CallsSeen>,
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::prost::Name for ConsumerSeen {
+    const NAME: &'static str = "ConsumerSeen";
+    const PACKAGE: &'static str = "dubbo.rust.metadata.v1";
+    fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "dubbo.rust.metadata.v1.ConsumerSeen".into()
+    }
+    fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "type.googleapis.com/dubbo.rust.metadata.v1.ConsumerSeen".into()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
+#[prost(prost_path = "::dubbo_core::codegen::prost")]
+pub struct CallsSeen {
+    #[prost(uint64, tag = "1")]
+    pub calls: u64,
+    /// How long ago the last one was; not there without one.
+    #[prost(uint64, optional, tag = "2")]
+    pub last_ms_ago: ::core::option::Option<u64>,
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::prost::Name for CallsSeen {
+    const NAME: &'static str = "CallsSeen";
+    const PACKAGE: &'static str = "dubbo.rust.metadata.v1";
+    fn full_name() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "dubbo.rust.metadata.v1.CallsSeen".into()
+    }
+    fn type_url() -> ::dubbo_core::codegen::prost::alloc::string::String {
+        "type.googleapis.com/dubbo.rust.metadata.v1.CallsSeen".into()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
 #[derive(Clone, PartialEq, Eq, Hash, ::dubbo_core::codegen::prost::Message)]
 #[prost(prost_path = "::dubbo_core::codegen::prost")]
 pub struct SetMigrationRuleRequest {
@@ -731,6 +826,19 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
         },
         ::dubbo_core::codegen::MethodDescriptor {
             input: ::dubbo_core::codegen::Cow::Borrowed(
+                "dubbo.rust.metadata.v1.MigrationReadinessRequest",
+            ),
+            output: ::dubbo_core::codegen::Cow::Borrowed(
+                "dubbo.rust.metadata.v1.MigrationReadinessResponse",
+            ),
+            idempotent: true,
+            ..::dubbo_core::codegen::MethodDescriptor::new(
+                "MigrationReadiness",
+                ::dubbo_core::codegen::CallKind::Unary,
+            )
+        },
+        ::dubbo_core::codegen::MethodDescriptor {
+            input: ::dubbo_core::codegen::Cow::Borrowed(
                 "dubbo.rust.metadata.v1.SetMigrationRuleRequest",
             ),
             output: ::dubbo_core::codegen::Cow::Borrowed(
@@ -757,7 +865,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not implement the service `dubbo.rust.metadata.v1.MetadataAdmin`",
     label = "the trait `MetadataAdmin` is not implemented for it",
-    note = "write `impl MetadataAdmin for {Self}`, with an `async fn` for each rpc: `list_metadata`, `watch_metadata`, `watch_instance_metadata`, `diff`, `mappings`, `migration_status`, `set_migration_rule`"
+    note = "write `impl MetadataAdmin for {Self}`, with an `async fn` for each rpc: `list_metadata`, `watch_metadata`, `watch_instance_metadata`, `diff`, `mappings`, `migration_status`, `migration_readiness`, `set_migration_rule`"
 )]
 pub trait MetadataAdmin: ::core::marker::Send + ::core::marker::Sync + 'static {
     /// What the application serves, by registry: the current revisions, and those that are still answered for.
@@ -822,6 +930,17 @@ pub trait MetadataAdmin: ::core::marker::Send + ::core::marker::Sync + 'static {
     ) -> impl ::core::future::Future<
         Output = ::core::result::Result<
             ::dubbo_core::codegen::Response<self::MigrationStatusResponse>,
+            ::dubbo_core::codegen::Status,
+        >,
+    > + ::core::marker::Send;
+    /// Who has called the application's services, and whether by the application or by the interface: whether these still
+    /// need to be registered. Only with `dubbo.migration.readiness`.
+    fn migration_readiness(
+        &self,
+        request: ::dubbo_core::codegen::Request<self::MigrationReadinessRequest>,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<
+            ::dubbo_core::codegen::Response<self::MigrationReadinessResponse>,
             ::dubbo_core::codegen::Status,
         >,
     > + ::core::marker::Send;
@@ -1001,12 +1120,31 @@ for ::dubbo_core::codegen::Service {
             let handler = ::std::sync::Arc::clone(&server.handler);
             builder
                 .unary::<
+                    ::dubbo_core::codegen::ProtoJson<self::MigrationReadinessRequest>,
+                    ::dubbo_core::codegen::ProtoJson<self::MigrationReadinessResponse>,
+                    _,
+                    _,
+                >(
+                    6,
+                    move |request| {
+                        let handler = ::std::sync::Arc::clone(&handler);
+                        async move {
+                            self::MetadataAdmin::migration_readiness(&*handler, request)
+                                .await
+                        }
+                    },
+                )
+        };
+        let builder = {
+            let handler = ::std::sync::Arc::clone(&server.handler);
+            builder
+                .unary::<
                     ::dubbo_core::codegen::ProtoJson<self::SetMigrationRuleRequest>,
                     ::dubbo_core::codegen::ProtoJson<self::SetMigrationRuleResponse>,
                     _,
                     _,
                 >(
-                    6,
+                    7,
                     move |request| {
                         let handler = ::std::sync::Arc::clone(&handler);
                         async move {
@@ -1130,6 +1268,23 @@ impl MetadataAdminClient {
                 ::dubbo_core::codegen::ProtoJson<self::MigrationStatusResponse>,
             >(5, ::core::convert::Into::into(request))
     }
+    /// Who has called the application's services, and whether by the application or by the interface: whether these still
+    /// need to be registered. Only with `dubbo.migration.readiness`.
+    pub fn migration_readiness(
+        &self,
+        request: impl ::core::convert::Into<
+            ::dubbo_core::codegen::Request<self::MigrationReadinessRequest>,
+        >,
+    ) -> ::dubbo_core::codegen::Call<
+        '_,
+        ::dubbo_core::codegen::Response<self::MigrationReadinessResponse>,
+    > {
+        self.stub
+            .unary::<
+                ::dubbo_core::codegen::ProtoJson<self::MigrationReadinessRequest>,
+                ::dubbo_core::codegen::ProtoJson<self::MigrationReadinessResponse>,
+            >(6, ::core::convert::Into::into(request))
+    }
     /// Takes in a rule of the migration as if it came from a config center: it counts until a newer one comes, or this
     /// process ends.
     pub fn set_migration_rule(
@@ -1145,7 +1300,7 @@ impl MetadataAdminClient {
             .unary::<
                 ::dubbo_core::codegen::ProtoJson<self::SetMigrationRuleRequest>,
                 ::dubbo_core::codegen::ProtoJson<self::SetMigrationRuleResponse>,
-            >(6, ::core::convert::Into::into(request))
+            >(7, ::core::convert::Into::into(request))
     }
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
@@ -1158,6 +1313,379 @@ impl ::dubbo_core::codegen::Client for MetadataAdminClient {
     }
     fn from_stub(stub: ::dubbo_core::codegen::Stub) -> Self {
         Self { stub }
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::CallsSeen {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let mut len = 0;
+        if self.calls != 0 {
+            len += 1;
+        }
+        if self.last_ms_ago.is_some() {
+            len += 1;
+        }
+        let mut struct_ser = serializer
+            .serialize_struct("dubbo.rust.metadata.v1.CallsSeen", len)?;
+        if self.calls != 0 {
+            #[allow(clippy::needless_borrow)]
+            #[allow(clippy::needless_borrows_for_generic_args)]
+            struct_ser
+                .serialize_field(
+                    "calls",
+                    ::std::string::ToString::to_string(&self.calls).as_str(),
+                )?;
+        }
+        if let Some(v) = self.last_ms_ago.as_ref() {
+            #[allow(clippy::needless_borrow)]
+            #[allow(clippy::needless_borrows_for_generic_args)]
+            struct_ser
+                .serialize_field(
+                    "last_ms_ago",
+                    ::std::string::ToString::to_string(&v).as_str(),
+                )?;
+        }
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::CallsSeen {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &["calls", "last_ms_ago", "lastMsAgo"];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {
+            Calls,
+            LastMsAgo,
+        }
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        match value {
+                            "calls" => Ok(GeneratedField::Calls),
+                            "lastMsAgo" | "last_ms_ago" => Ok(GeneratedField::LastMsAgo),
+                            _ => {
+                                Err(
+                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                        value,
+                                        FIELDS,
+                                    ),
+                                )
+                            }
+                        }
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::CallsSeen;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter.write_str("struct dubbo.rust.metadata.v1.CallsSeen")
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::CallsSeen, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                let mut calls__ = None;
+                let mut last_ms_ago__ = None;
+                while let Some(k) = map_.next_key()? {
+                    match k {
+                        GeneratedField::Calls => {
+                            if calls__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "calls",
+                                    ),
+                                );
+                            }
+                            calls__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|value| value.0);
+                        }
+                        GeneratedField::LastMsAgo => {
+                            if last_ms_ago__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "lastMsAgo",
+                                    ),
+                                );
+                            }
+                            last_ms_ago__ = map_
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                    >,
+                                >()?
+                                .map(|x| x.0);
+                        }
+                    }
+                }
+                Ok(self::CallsSeen {
+                    calls: calls__.unwrap_or_default(),
+                    last_ms_ago: last_ms_ago__,
+                })
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "dubbo.rust.metadata.v1.CallsSeen",
+                FIELDS,
+                GeneratedVisitor,
+            )
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::ConsumerSeen {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let mut len = 0;
+        if !self.service.is_empty() {
+            len += 1;
+        }
+        if !self.application.is_empty() {
+            len += 1;
+        }
+        if self.by_application.is_some() {
+            len += 1;
+        }
+        if self.by_interface.is_some() {
+            len += 1;
+        }
+        if self.unsaid.is_some() {
+            len += 1;
+        }
+        let mut struct_ser = serializer
+            .serialize_struct("dubbo.rust.metadata.v1.ConsumerSeen", len)?;
+        if !self.service.is_empty() {
+            struct_ser.serialize_field("service", &self.service)?;
+        }
+        if !self.application.is_empty() {
+            struct_ser.serialize_field("application", &self.application)?;
+        }
+        if let Some(v) = self.by_application.as_ref() {
+            struct_ser.serialize_field("by_application", v)?;
+        }
+        if let Some(v) = self.by_interface.as_ref() {
+            struct_ser.serialize_field("by_interface", v)?;
+        }
+        if let Some(v) = self.unsaid.as_ref() {
+            struct_ser.serialize_field("unsaid", v)?;
+        }
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ConsumerSeen {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &[
+            "service",
+            "application",
+            "by_application",
+            "byApplication",
+            "by_interface",
+            "byInterface",
+            "unsaid",
+        ];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {
+            Service,
+            Application,
+            ByApplication,
+            ByInterface,
+            Unsaid,
+        }
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        match value {
+                            "service" => Ok(GeneratedField::Service),
+                            "application" => Ok(GeneratedField::Application),
+                            "byApplication" | "by_application" => {
+                                Ok(GeneratedField::ByApplication)
+                            }
+                            "byInterface" | "by_interface" => {
+                                Ok(GeneratedField::ByInterface)
+                            }
+                            "unsaid" => Ok(GeneratedField::Unsaid),
+                            _ => {
+                                Err(
+                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                        value,
+                                        FIELDS,
+                                    ),
+                                )
+                            }
+                        }
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::ConsumerSeen;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter.write_str("struct dubbo.rust.metadata.v1.ConsumerSeen")
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::ConsumerSeen, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                let mut service__ = None;
+                let mut application__ = None;
+                let mut by_application__ = None;
+                let mut by_interface__ = None;
+                let mut unsaid__ = None;
+                while let Some(k) = map_.next_key()? {
+                    match k {
+                        GeneratedField::Service => {
+                            if service__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "service",
+                                    ),
+                                );
+                            }
+                            service__ = map_.next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::Application => {
+                            if application__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "application",
+                                    ),
+                                );
+                            }
+                            application__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                        GeneratedField::ByApplication => {
+                            if by_application__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "byApplication",
+                                    ),
+                                );
+                            }
+                            by_application__ = map_.next_value()?;
+                        }
+                        GeneratedField::ByInterface => {
+                            if by_interface__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "byInterface",
+                                    ),
+                                );
+                            }
+                            by_interface__ = map_.next_value()?;
+                        }
+                        GeneratedField::Unsaid => {
+                            if unsaid__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "unsaid",
+                                    ),
+                                );
+                            }
+                            unsaid__ = map_.next_value()?;
+                        }
+                    }
+                }
+                Ok(self::ConsumerSeen {
+                    service: service__.unwrap_or_default(),
+                    application: application__.unwrap_or_default(),
+                    by_application: by_application__,
+                    by_interface: by_interface__,
+                    unsaid: unsaid__,
+                })
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "dubbo.rust.metadata.v1.ConsumerSeen",
+                FIELDS,
+                GeneratedVisitor,
+            )
     }
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
@@ -2928,6 +3456,223 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::MetadataEvent
         deserializer
             .deserialize_struct(
                 "dubbo.rust.metadata.v1.MetadataEvent",
+                FIELDS,
+                GeneratedVisitor,
+            )
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::MigrationReadinessRequest {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let len = 0;
+        let struct_ser = serializer
+            .serialize_struct("dubbo.rust.metadata.v1.MigrationReadinessRequest", len)?;
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de>
+for self::MigrationReadinessRequest {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &[];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {}
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        Err(
+                            ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                value,
+                                FIELDS,
+                            ),
+                        )
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::MigrationReadinessRequest;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter
+                    .write_str("struct dubbo.rust.metadata.v1.MigrationReadinessRequest")
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::MigrationReadinessRequest, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                while map_.next_key::<GeneratedField>()?.is_some() {
+                    let _ = map_
+                        .next_value::<::dubbo_core::codegen::serde::de::IgnoredAny>()?;
+                }
+                Ok(self::MigrationReadinessRequest {})
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "dubbo.rust.metadata.v1.MigrationReadinessRequest",
+                FIELDS,
+                GeneratedVisitor,
+            )
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl ::dubbo_core::codegen::serde::Serialize for self::MigrationReadinessResponse {
+    #[allow(deprecated)]
+    fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+    where
+        S: ::dubbo_core::codegen::serde::Serializer,
+    {
+        use ::dubbo_core::codegen::serde::ser::SerializeStruct;
+        let mut len = 0;
+        if !self.consumers.is_empty() {
+            len += 1;
+        }
+        let mut struct_ser = serializer
+            .serialize_struct("dubbo.rust.metadata.v1.MigrationReadinessResponse", len)?;
+        if !self.consumers.is_empty() {
+            struct_ser.serialize_field("consumers", &self.consumers)?;
+        }
+        struct_ser.end()
+    }
+}
+#[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
+#[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
+impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de>
+for self::MigrationReadinessResponse {
+    #[allow(deprecated)]
+    fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+    where
+        D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+    {
+        const FIELDS: &[&str] = &["consumers"];
+        #[allow(clippy::enum_variant_names)]
+        enum GeneratedField {
+            Consumers,
+        }
+        impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for GeneratedField {
+            fn deserialize<D>(
+                deserializer: D,
+            ) -> ::std::result::Result<GeneratedField, D::Error>
+            where
+                D: ::dubbo_core::codegen::serde::Deserializer<'de>,
+            {
+                struct GeneratedVisitor;
+                impl ::dubbo_core::codegen::serde::de::Visitor<'_> for GeneratedVisitor {
+                    type Value = GeneratedField;
+                    fn expecting(
+                        &self,
+                        formatter: &mut ::std::fmt::Formatter<'_>,
+                    ) -> ::std::fmt::Result {
+                        ::std::write!(formatter, "expected one of: {:?}", & FIELDS)
+                    }
+                    #[allow(unused_variables)]
+                    fn visit_str<E>(
+                        self,
+                        value: &str,
+                    ) -> ::std::result::Result<GeneratedField, E>
+                    where
+                        E: ::dubbo_core::codegen::serde::de::Error,
+                    {
+                        match value {
+                            "consumers" => Ok(GeneratedField::Consumers),
+                            _ => {
+                                Err(
+                                    ::dubbo_core::codegen::serde::de::Error::unknown_field(
+                                        value,
+                                        FIELDS,
+                                    ),
+                                )
+                            }
+                        }
+                    }
+                }
+                deserializer.deserialize_identifier(GeneratedVisitor)
+            }
+        }
+        struct GeneratedVisitor;
+        impl<'de> ::dubbo_core::codegen::serde::de::Visitor<'de> for GeneratedVisitor {
+            type Value = self::MigrationReadinessResponse;
+            fn expecting(
+                &self,
+                formatter: &mut ::std::fmt::Formatter<'_>,
+            ) -> ::std::fmt::Result {
+                formatter
+                    .write_str(
+                        "struct dubbo.rust.metadata.v1.MigrationReadinessResponse",
+                    )
+            }
+            fn visit_map<V>(
+                self,
+                mut map_: V,
+            ) -> ::std::result::Result<self::MigrationReadinessResponse, V::Error>
+            where
+                V: ::dubbo_core::codegen::serde::de::MapAccess<'de>,
+            {
+                let mut consumers__ = None;
+                while let Some(k) = map_.next_key()? {
+                    match k {
+                        GeneratedField::Consumers => {
+                            if consumers__.is_some() {
+                                return Err(
+                                    ::dubbo_core::codegen::serde::de::Error::duplicate_field(
+                                        "consumers",
+                                    ),
+                                );
+                            }
+                            consumers__ = map_
+                                .next_value::<::core::option::Option<_>>()?;
+                        }
+                    }
+                }
+                Ok(self::MigrationReadinessResponse {
+                    consumers: consumers__.unwrap_or_default(),
+                })
+            }
+        }
+        deserializer
+            .deserialize_struct(
+                "dubbo.rust.metadata.v1.MigrationReadinessResponse",
                 FIELDS,
                 GeneratedVisitor,
             )
@@ -5210,4 +5955,4 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::WatchMetadata
 /// The encoded `google.protobuf.FileDescriptorSet` of the services here and of all that they use.
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]
 #[allow(dead_code, missing_docs, unreachable_pub, unused_qualifications)]
-pub const FILE_DESCRIPTOR_SET: &[u8] = b"\n\xFF\"\n\"dubbo/rust/metadata/v1/admin.proto\x12\x16dubbo.rust.metadata.v1\"1\n\x13ListMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\x82\x01\n\x14ListMetadataResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12H\n\nregistries\x18\x02 \x03(\x0B2(.dubbo.rust.metadata.v1.RegistryMetadataR\nregistries\"n\n\x10RegistryMetadata\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\trevisions\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.RevisionR\trevisions\"\xB1\x02\n\x08Revision\x12\x1A\n\x08revision\x18\x01 \x01(\tR\x08revision\x12\x18\n\x07current\x18\x02 \x01(\x08R\x07current\x12/\n\x11superseded_for_ms\x18\x03 \x01(\x04H\0R\x0FsupersededForMs\x88\x01\x01\x12J\n\x08services\x18\x04 \x03(\x0B2..dubbo.rust.metadata.v1.Revision.ServicesEntryR\x08services\x1A\\\n\rServicesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x125\n\x05value\x18\x02 \x01(\x0B2\x1F.dubbo.rust.metadata.v1.ServiceR\x05value:\x028\x01B\x14\n\x12_superseded_for_ms\"\x91\x02\n\x07Service\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x1A\n\x08protocol\x18\x04 \x01(\tR\x08protocol\x12\x12\n\x04port\x18\x05 \x01(\x05R\x04port\x12\x12\n\x04path\x18\x06 \x01(\tR\x04path\x12C\n\x06params\x18\x07 \x03(\x0B2+.dubbo.rust.metadata.v1.Service.ParamsEntryR\x06params\x1A9\n\x0BParamsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n\x14WatchMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\xD1\x01\n\rMetadataEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1A\n\x08instance\x18\x02 \x01(\rR\x08instance\x122\n\x03now\x18\x03 \x01(\x0B2 .dubbo.rust.metadata.v1.RevisionR\x03now\x12\x1A\n\x08previous\x18\x04 \x01(\tR\x08previous\x128\n\x04diff\x18\x05 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\xAC\x02\n\x0CMetadataDiff\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\x12\x14\n\x05added\x18\x03 \x03(\tR\x05added\x12\x18\n\x07removed\x18\x04 \x03(\tR\x07removed\x12K\n\x07changed\x18\x05 \x03(\x0B21.dubbo.rust.metadata.v1.MetadataDiff.ChangedEntryR\x07changed\x12\x12\n\x04text\x18\x06 \x01(\tR\x04text\x1A_\n\x0CChangedEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x129\n\x05value\x18\x02 \x01(\x0B2#.dubbo.rust.metadata.v1.ServiceDiffR\x05value:\x028\x01\"\xC4\x01\n\x0BServiceDiff\x12!\n\x0Cparams_added\x18\x01 \x03(\tR\x0BparamsAdded\x12%\n\x0Eparams_removed\x18\x02 \x03(\tR\rparamsRemoved\x12%\n\x0Eparams_changed\x18\x03 \x03(\tR\rparamsChanged\x12!\n\x0Cport_changed\x18\x04 \x01(\x08R\x0BportChanged\x12!\n\x0Cpath_changed\x18\x05 \x01(\x08R\x0BpathChanged\":\n\x1CWatchInstanceMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"l\n\x0EInstancesEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\tinstances\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.InstanceR\tinstances\"\x87\x02\n\x08Instance\x12\x12\n\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n\x04port\x18\x02 \x01(\x05R\x04port\x12\x16\n\x06weight\x18\x03 \x01(\rR\x06weight\x12\x18\n\x07enabled\x18\x04 \x01(\x08R\x07enabled\x12\x18\n\x07healthy\x18\x05 \x01(\x08R\x07healthy\x12J\n\x08metadata\x18\x06 \x03(\x0B2..dubbo.rust.metadata.v1.Instance.MetadataEntryR\x08metadata\x1A;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"9\n\x0BDiffRequest\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\"H\n\x0CDiffResponse\x128\n\x04diff\x18\x01 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\x11\n\x0FMappingsRequest\"\x9B\x01\n\x10MappingsResponse\x12J\n\rregistrations\x18\x01 \x03(\x0B2$.dubbo.rust.metadata.v1.RegistrationR\rregistrations\x12;\n\x08mappings\x18\x02 \x03(\x0B2\x1F.dubbo.rust.metadata.v1.MappingR\x08mappings\"t\n\x0CRegistration\x12\x1C\n\tinterface\x18\x01 \x01(\tR\tinterface\x12\x16\n\x06report\x18\x02 \x01(\tR\x06report\x12\x18\n\x07written\x18\x03 \x01(\x08R\x07written\x12\x14\n\x05error\x18\x04 \x01(\tR\x05error\"\xAA\x01\n\x07Mapping\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1C\n\tinterface\x18\x02 \x01(\tR\tinterface\x12\"\n\x0Capplications\x18\x03 \x03(\tR\x0Capplications\x12\x1A\n\x08evidence\x18\x04 \x01(\tR\x08evidence\x12\x1A\n\x06lag_ms\x18\x05 \x01(\x04H\0R\x05lagMs\x88\x01\x01B\t\n\x07_lag_ms\"\x18\n\x16MigrationStatusRequest\"\xBE\x01\n\x17MigrationStatusResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12\x1B\n\trule_from\x18\x02 \x01(\tR\x08ruleFrom\x12\x18\n\x07refused\x18\x03 \x01(\tR\x07refused\x12J\n\nreferences\x18\x04 \x03(\x0B2*.dubbo.rust.metadata.v1.ReferenceMigrationR\nreferences\"\xF9\x04\n\x12ReferenceMigration\x12\x18\n\x07service\x18\x01 \x01(\tR\x07service\x12\x1A\n\x08registry\x18\x02 \x01(\tR\x08registry\x12\x12\n\x04step\x18\x03 \x01(\tR\x04step\x12\x17\n\x07said_by\x18\x04 \x01(\tR\x06saidBy\x12\x1C\n\tthreshold\x18\x05 \x01(\x01R\tthreshold\x12\x1E\n\nproportion\x18\x06 \x01(\rR\nproportion\x12\x16\n\x06wanted\x18\x07 \x01(\tR\x06wanted\x12\x18\n\x07refused\x18\x08 \x01(\tR\x07refused\x12\x1C\n\tpreferred\x18\t \x01(\tR\tpreferred\x12\x10\n\x03why\x18\n \x01(\tR\x03why\x128\n\x15application_addresses\x18\x0B \x01(\x04H\0R\x14applicationAddresses\x88\x01\x01\x124\n\x13interface_addresses\x18\x0C \x01(\x04H\x01R\x12interfaceAddresses\x88\x01\x01\x12+\n\x11application_calls\x18\r \x01(\x04R\x10applicationCalls\x12'\n\x0Finterface_calls\x18\x0E \x01(\x04R\x0EinterfaceCalls\x12 \n\x0Bconsumption\x18\x0F \x01(\tR\x0Bconsumption\x122\n\x15migration_step_status\x18\x10 \x01(\tR\x13migrationStepStatus\x12\x12\n\x04text\x18\x11 \x01(\tR\x04textB\x18\n\x16_application_addressesB\x16\n\x14_interface_addresses\"-\n\x17SetMigrationRuleRequest\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\"\x1A\n\x18SetMigrationRuleResponse2\x9B\x06\n\rMetadataAdmin\x12n\n\x0CListMetadata\x12+.dubbo.rust.metadata.v1.ListMetadataRequest\x1A,.dubbo.rust.metadata.v1.ListMetadataResponse\"\x03\x90\x02\x01\x12k\n\rWatchMetadata\x12,.dubbo.rust.metadata.v1.WatchMetadataRequest\x1A%.dubbo.rust.metadata.v1.MetadataEvent\"\x03\x90\x02\x010\x01\x12|\n\x15WatchInstanceMetadata\x124.dubbo.rust.metadata.v1.WatchInstanceMetadataRequest\x1A&.dubbo.rust.metadata.v1.InstancesEvent\"\x03\x90\x02\x010\x01\x12V\n\x04Diff\x12#.dubbo.rust.metadata.v1.DiffRequest\x1A$.dubbo.rust.metadata.v1.DiffResponse\"\x03\x90\x02\x01\x12b\n\x08Mappings\x12'.dubbo.rust.metadata.v1.MappingsRequest\x1A(.dubbo.rust.metadata.v1.MappingsResponse\"\x03\x90\x02\x01\x12w\n\x0FMigrationStatus\x12..dubbo.rust.metadata.v1.MigrationStatusRequest\x1A/.dubbo.rust.metadata.v1.MigrationStatusResponse\"\x03\x90\x02\x01\x12z\n\x10SetMigrationRule\x12/.dubbo.rust.metadata.v1.SetMigrationRuleRequest\x1A0.dubbo.rust.metadata.v1.SetMigrationRuleResponse\"\x03\x90\x02\x02b\x06proto3";
+pub const FILE_DESCRIPTOR_SET: &[u8] = b"\n\xF1'\n\"dubbo/rust/metadata/v1/admin.proto\x12\x16dubbo.rust.metadata.v1\"1\n\x13ListMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\x82\x01\n\x14ListMetadataResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12H\n\nregistries\x18\x02 \x03(\x0B2(.dubbo.rust.metadata.v1.RegistryMetadataR\nregistries\"n\n\x10RegistryMetadata\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\trevisions\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.RevisionR\trevisions\"\xB1\x02\n\x08Revision\x12\x1A\n\x08revision\x18\x01 \x01(\tR\x08revision\x12\x18\n\x07current\x18\x02 \x01(\x08R\x07current\x12/\n\x11superseded_for_ms\x18\x03 \x01(\x04H\0R\x0FsupersededForMs\x88\x01\x01\x12J\n\x08services\x18\x04 \x03(\x0B2..dubbo.rust.metadata.v1.Revision.ServicesEntryR\x08services\x1A\\\n\rServicesEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x125\n\x05value\x18\x02 \x01(\x0B2\x1F.dubbo.rust.metadata.v1.ServiceR\x05value:\x028\x01B\x14\n\x12_superseded_for_ms\"\x91\x02\n\x07Service\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x1A\n\x08protocol\x18\x04 \x01(\tR\x08protocol\x12\x12\n\x04port\x18\x05 \x01(\x05R\x04port\x12\x12\n\x04path\x18\x06 \x01(\tR\x04path\x12C\n\x06params\x18\x07 \x03(\x0B2+.dubbo.rust.metadata.v1.Service.ParamsEntryR\x06params\x1A9\n\x0BParamsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n\x14WatchMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"\xD1\x01\n\rMetadataEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1A\n\x08instance\x18\x02 \x01(\rR\x08instance\x122\n\x03now\x18\x03 \x01(\x0B2 .dubbo.rust.metadata.v1.RevisionR\x03now\x12\x1A\n\x08previous\x18\x04 \x01(\tR\x08previous\x128\n\x04diff\x18\x05 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\xAC\x02\n\x0CMetadataDiff\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\x12\x14\n\x05added\x18\x03 \x03(\tR\x05added\x12\x18\n\x07removed\x18\x04 \x03(\tR\x07removed\x12K\n\x07changed\x18\x05 \x03(\x0B21.dubbo.rust.metadata.v1.MetadataDiff.ChangedEntryR\x07changed\x12\x12\n\x04text\x18\x06 \x01(\tR\x04text\x1A_\n\x0CChangedEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x129\n\x05value\x18\x02 \x01(\x0B2#.dubbo.rust.metadata.v1.ServiceDiffR\x05value:\x028\x01\"\xC4\x01\n\x0BServiceDiff\x12!\n\x0Cparams_added\x18\x01 \x03(\tR\x0BparamsAdded\x12%\n\x0Eparams_removed\x18\x02 \x03(\tR\rparamsRemoved\x12%\n\x0Eparams_changed\x18\x03 \x03(\tR\rparamsChanged\x12!\n\x0Cport_changed\x18\x04 \x01(\x08R\x0BportChanged\x12!\n\x0Cpath_changed\x18\x05 \x01(\x08R\x0BpathChanged\":\n\x1CWatchInstanceMetadataRequest\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\"l\n\x0EInstancesEvent\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12>\n\tinstances\x18\x02 \x03(\x0B2 .dubbo.rust.metadata.v1.InstanceR\tinstances\"\x87\x02\n\x08Instance\x12\x12\n\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n\x04port\x18\x02 \x01(\x05R\x04port\x12\x16\n\x06weight\x18\x03 \x01(\rR\x06weight\x12\x18\n\x07enabled\x18\x04 \x01(\x08R\x07enabled\x12\x18\n\x07healthy\x18\x05 \x01(\x08R\x07healthy\x12J\n\x08metadata\x18\x06 \x03(\x0B2..dubbo.rust.metadata.v1.Instance.MetadataEntryR\x08metadata\x1A;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"9\n\x0BDiffRequest\x12\x14\n\x05older\x18\x01 \x01(\tR\x05older\x12\x14\n\x05newer\x18\x02 \x01(\tR\x05newer\"H\n\x0CDiffResponse\x128\n\x04diff\x18\x01 \x01(\x0B2$.dubbo.rust.metadata.v1.MetadataDiffR\x04diff\"\x11\n\x0FMappingsRequest\"\x9B\x01\n\x10MappingsResponse\x12J\n\rregistrations\x18\x01 \x03(\x0B2$.dubbo.rust.metadata.v1.RegistrationR\rregistrations\x12;\n\x08mappings\x18\x02 \x03(\x0B2\x1F.dubbo.rust.metadata.v1.MappingR\x08mappings\"t\n\x0CRegistration\x12\x1C\n\tinterface\x18\x01 \x01(\tR\tinterface\x12\x16\n\x06report\x18\x02 \x01(\tR\x06report\x12\x18\n\x07written\x18\x03 \x01(\x08R\x07written\x12\x14\n\x05error\x18\x04 \x01(\tR\x05error\"\xAA\x01\n\x07Mapping\x12\x1A\n\x08registry\x18\x01 \x01(\tR\x08registry\x12\x1C\n\tinterface\x18\x02 \x01(\tR\tinterface\x12\"\n\x0Capplications\x18\x03 \x03(\tR\x0Capplications\x12\x1A\n\x08evidence\x18\x04 \x01(\tR\x08evidence\x12\x1A\n\x06lag_ms\x18\x05 \x01(\x04H\0R\x05lagMs\x88\x01\x01B\t\n\x07_lag_ms\"\x18\n\x16MigrationStatusRequest\"\xBE\x01\n\x17MigrationStatusResponse\x12 \n\x0Bapplication\x18\x01 \x01(\tR\x0Bapplication\x12\x1B\n\trule_from\x18\x02 \x01(\tR\x08ruleFrom\x12\x18\n\x07refused\x18\x03 \x01(\tR\x07refused\x12J\n\nreferences\x18\x04 \x03(\x0B2*.dubbo.rust.metadata.v1.ReferenceMigrationR\nreferences\"\xF9\x04\n\x12ReferenceMigration\x12\x18\n\x07service\x18\x01 \x01(\tR\x07service\x12\x1A\n\x08registry\x18\x02 \x01(\tR\x08registry\x12\x12\n\x04step\x18\x03 \x01(\tR\x04step\x12\x17\n\x07said_by\x18\x04 \x01(\tR\x06saidBy\x12\x1C\n\tthreshold\x18\x05 \x01(\x01R\tthreshold\x12\x1E\n\nproportion\x18\x06 \x01(\rR\nproportion\x12\x16\n\x06wanted\x18\x07 \x01(\tR\x06wanted\x12\x18\n\x07refused\x18\x08 \x01(\tR\x07refused\x12\x1C\n\tpreferred\x18\t \x01(\tR\tpreferred\x12\x10\n\x03why\x18\n \x01(\tR\x03why\x128\n\x15application_addresses\x18\x0B \x01(\x04H\0R\x14applicationAddresses\x88\x01\x01\x124\n\x13interface_addresses\x18\x0C \x01(\x04H\x01R\x12interfaceAddresses\x88\x01\x01\x12+\n\x11application_calls\x18\r \x01(\x04R\x10applicationCalls\x12'\n\x0Finterface_calls\x18\x0E \x01(\x04R\x0EinterfaceCalls\x12 \n\x0Bconsumption\x18\x0F \x01(\tR\x0Bconsumption\x122\n\x15migration_step_status\x18\x10 \x01(\tR\x13migrationStepStatus\x12\x12\n\x04text\x18\x11 \x01(\tR\x04textB\x18\n\x16_application_addressesB\x16\n\x14_interface_addresses\"\x1B\n\x19MigrationReadinessRequest\"`\n\x1AMigrationReadinessResponse\x12B\n\tconsumers\x18\x01 \x03(\x0B2$.dubbo.rust.metadata.v1.ConsumerSeenR\tconsumers\"\x95\x02\n\x0CConsumerSeen\x12\x18\n\x07service\x18\x01 \x01(\tR\x07service\x12 \n\x0Bapplication\x18\x02 \x01(\tR\x0Bapplication\x12H\n\x0Eby_application\x18\x03 \x01(\x0B2!.dubbo.rust.metadata.v1.CallsSeenR\rbyApplication\x12D\n\x0Cby_interface\x18\x04 \x01(\x0B2!.dubbo.rust.metadata.v1.CallsSeenR\x0BbyInterface\x129\n\x06unsaid\x18\x05 \x01(\x0B2!.dubbo.rust.metadata.v1.CallsSeenR\x06unsaid\"V\n\tCallsSeen\x12\x14\n\x05calls\x18\x01 \x01(\x04R\x05calls\x12#\n\x0Blast_ms_ago\x18\x02 \x01(\x04H\0R\tlastMsAgo\x88\x01\x01B\x0E\n\x0C_last_ms_ago\"-\n\x17SetMigrationRuleRequest\x12\x12\n\x04rule\x18\x01 \x01(\tR\x04rule\"\x1A\n\x18SetMigrationRuleResponse2\x9E\x07\n\rMetadataAdmin\x12n\n\x0CListMetadata\x12+.dubbo.rust.metadata.v1.ListMetadataRequest\x1A,.dubbo.rust.metadata.v1.ListMetadataResponse\"\x03\x90\x02\x01\x12k\n\rWatchMetadata\x12,.dubbo.rust.metadata.v1.WatchMetadataRequest\x1A%.dubbo.rust.metadata.v1.MetadataEvent\"\x03\x90\x02\x010\x01\x12|\n\x15WatchInstanceMetadata\x124.dubbo.rust.metadata.v1.WatchInstanceMetadataRequest\x1A&.dubbo.rust.metadata.v1.InstancesEvent\"\x03\x90\x02\x010\x01\x12V\n\x04Diff\x12#.dubbo.rust.metadata.v1.DiffRequest\x1A$.dubbo.rust.metadata.v1.DiffResponse\"\x03\x90\x02\x01\x12b\n\x08Mappings\x12'.dubbo.rust.metadata.v1.MappingsRequest\x1A(.dubbo.rust.metadata.v1.MappingsResponse\"\x03\x90\x02\x01\x12w\n\x0FMigrationStatus\x12..dubbo.rust.metadata.v1.MigrationStatusRequest\x1A/.dubbo.rust.metadata.v1.MigrationStatusResponse\"\x03\x90\x02\x01\x12\x80\x01\n\x12MigrationReadiness\x121.dubbo.rust.metadata.v1.MigrationReadinessRequest\x1A2.dubbo.rust.metadata.v1.MigrationReadinessResponse\"\x03\x90\x02\x01\x12z\n\x10SetMigrationRule\x12/.dubbo.rust.metadata.v1.SetMigrationRuleRequest\x1A0.dubbo.rust.metadata.v1.SetMigrationRuleResponse\"\x03\x90\x02\x02b\x06proto3";

@@ -174,7 +174,7 @@ impl ::dubbo_core::codegen::prost::Name for OpenApiInfo {
 pub enum OpenApiFormat {
     Json = 0,
     Yaml = 1,
-    /// The other implementations know the name; no one writes it.
+    /// Known by its name alone, and refused.
     Proto = 2,
 }
 #[allow(clippy::all, clippy::nursery, clippy::pedantic, rustdoc::all)]

@@ -16,7 +16,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Inner, Instance, Phase, Protocols, Running, activity::Activity, definitions::Definitions, host::ToRegistry,
+    Inner, Instance, Phase, Protocols, Running,
+    activity::Activity,
+    definitions::Definitions,
+    host::ToRegistry,
+    migration::Readiness,
     refer::unknown_method,
     registries::{Caches, Registries},
 };
@@ -188,6 +192,7 @@ impl InstanceBuilder {
         let caches = Caches::new(&config, &environment);
         let registries = Registries::create(&config, &extensions, &fetch, caches)?;
         let definitions = Definitions::new(&config, registries.reports())?;
+        let readiness = Readiness::of(&config).map(Arc::new);
         Ok(Instance(Arc::new(Inner {
             config,
             extensions,
@@ -198,6 +203,7 @@ impl InstanceBuilder {
             told: Arc::default(),
             to_registry,
             activity: Activity::new(),
+            readiness,
             running: Mutex::new(Running::default()),
             phase: watch::Sender::new(Phase::Built),
             impatient: watch::Sender::new(false),

@@ -130,7 +130,10 @@ impl Inner {
         let consumer = self.consumer_url(&config, service.interface());
         let mut roads = Vec::new();
         for (_, registry) in self.registries.chosen(config.registry_ids.as_deref()) {
-            for path in registry.paths() {
+            let paths = registry
+                .only_path()
+                .map_or(Path::BOTH.to_vec(), |path| vec![path]);
+            for path in paths {
                 roads.push(self.ask_registry(registry, path, &consumer).await?);
             }
         }
@@ -158,7 +161,7 @@ impl Inner {
             Err(error) if !error.steps.is_empty() => error.steps.to_vec(),
             Err(error) => vec![Step::leaving("registry", error.to_string(), 0)],
         };
-        let origin = if registry.has_both_paths() {
+        let origin = if registry.only_path().is_none() {
             format!("{} by {path}", registry.name())
         } else {
             registry.name()

@@ -129,6 +129,9 @@ impl Inner {
         let names = filters::names(config.filter.as_deref(), filters::PROVIDER, false);
         let mut chain = filters::create(&self.extensions, &names, &url)?;
         chain.insert(0, Arc::new(CountCalls(Arc::clone(&self.activity))));
+        if let Some(readiness) = &self.readiness {
+            chain.insert(1, readiness.count(&url.service_key()));
+        }
         let invoker = Chain::wrap(chain, service.into_invoker(url.clone()));
 
         self.serve(&url, descriptor, invoker, |running| &mut running.exporters)

@@ -16,7 +16,7 @@ use dubbo_metadata::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{Inner, definitions::Definitions, export};
+use super::{ConsumerSeen, Inner, definitions::Definitions, export, migration::Readiness};
 use crate::{
     config::{Config, MetadataType, ProtocolConfig},
     error::Error,
@@ -29,6 +29,7 @@ pub(super) struct OwnMetadata {
     registries: Vec<OwnRegistry>,
     registrar: Option<Arc<Registrar>>,
     migration: Option<Arc<Controller>>,
+    readiness: Option<Arc<Readiness>>,
     told: Arc<Told>,
     definitions: Arc<Definitions>,
     openapi: Option<OpenApi>,
@@ -137,6 +138,10 @@ impl AdminContent for OwnMetadata {
         self.migration.as_deref()
     }
 
+    fn readiness(&self) -> Option<Vec<ConsumerSeen>> {
+        self.readiness.as_ref().map(|readiness| readiness.seen())
+    }
+
     fn over(&self) -> watch::Receiver<bool> {
         self.told.over.subscribe()
     }
@@ -164,6 +169,7 @@ impl Inner {
             registrar: self.registries.registrar().cloned(),
             migration: (self.registries.can_migrate())
                 .then(|| Arc::clone(self.registries.migration())),
+            readiness: self.readiness.clone(),
             told: Arc::clone(&self.told),
             definitions: Arc::clone(&self.definitions),
             openapi,

@@ -8,8 +8,8 @@ mod export;
 mod filters;
 mod host;
 mod metadata;
-mod openapi;
 mod migration;
+mod openapi;
 mod refer;
 mod registries;
 mod shutdown;
@@ -38,6 +38,7 @@ use tokio::{sync::watch, task::JoinSet};
 
 pub use builder::InstanceBuilder;
 pub use explain::{Explanation, Road};
+pub use migration::{CallsSeen, ConsumerSeen};
 
 use self::{
     activity::Activity,
@@ -45,6 +46,7 @@ use self::{
     definitions::Definitions,
     host::ToRegistry,
     metadata::Told,
+    migration::Readiness,
     registries::Registries,
 };
 use crate::{
@@ -69,6 +71,8 @@ struct Inner {
     told: Arc<Told>,
     to_registry: ToRegistry,
     activity: Arc<Activity>,
+    /// Who calls by which path, where that is asked for.
+    readiness: Option<Arc<Readiness>>,
     running: Mutex<Running>,
     phase: watch::Sender<Phase>,
     impatient: signals::Impatient,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use dubbo_core::{
-    protocol::{Pages, Protocol},
+    protocol::{Pages, Protocol, ProtocolError},
     service::{ServiceDescriptor, ServiceKey},
     url::Url,
 };
@@ -65,7 +65,14 @@ impl Inner {
                 Arc::new(NoPages)
             };
             let path = &api.settings().path;
-            self.mount(&at.with_path(path), pages).await?;
+            match self.mount(&at.with_path(path), pages).await {
+                // Somebody's own Triple need not have pages where nobody wants any.
+                Err(Error::Pages {
+                    source: ProtocolError::NoPages { .. },
+                    ..
+                }) if !is_on => {}
+                mounted => mounted?,
+            }
             if is_on {
                 tracing::info!(protocol = id, path, "serving OpenAPI documents");
             }

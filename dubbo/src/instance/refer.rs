@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use dubbo_cluster::migration::Path;
 use dubbo_core::{
     call::Stub,
     cluster::{Cluster, ClusterConfig, LoadBalance, MethodConfig},
@@ -19,7 +20,11 @@ use dubbo_core::{
 use dubbo_protocol::java::GenericClient;
 use futures_util::future::join_all;
 
-use super::{Inner, Reference, export, filters, host, sources::{Source, join}};
+use super::{
+    Inner, Reference, export, filters, host,
+    migration::Readiness,
+    sources::{Source, join},
+};
 use crate::{
     config::{Layered as _, ReferenceConfig, defaults},
     error::Error,
@@ -266,6 +271,7 @@ impl Inner {
             protocols: self.protocols.clone(),
             filters: names.into(),
             descriptor: Arc::clone(descriptor),
+            path: None,
         })
     }
 
@@ -319,12 +325,23 @@ pub(super) struct NodeMaker {
     protocols: super::Protocols,
     filters: Arc<[String]>,
     descriptor: Arc<ServiceDescriptor>,
+    /// By which path providers are found, where that is told to them.
+    path: Option<(Path, Arc<Readiness>)>,
 }
 
 impl NodeMaker {
+    /// For providers that are found by `path`.
+    pub(super) fn found_by(mut self, path: Path, readiness: Option<Arc<Readiness>>) -> Self {
+        self.path = readiness.map(|readiness| (path, readiness));
+        self
+    }
+
     pub(super) async fn make(self, url: Url) -> Result<Arc<dyn Invoker>, BoxError> {
         let protocol = super::protocol(&self.extensions, &self.protocols, url.protocol())?;
-        let invoker = protocol.refer(&url, self.descriptor).await?;
+        let mut invoker = protocol.refer(&url, self.descriptor).await?;
+        if let Some((path, readiness)) = &self.path {
+            invoker = readiness.tell(*path, invoker);
+        }
         let filters = filters::create(&self.extensions, &self.filters, &url)?;
         Ok(Chain::wrap(filters, invoker))
     }

@@ -141,11 +141,12 @@ impl Inner {
     ) -> Result<Source, Error> {
         let told = self.told.subscribes(consumer);
         let url = &registry.url;
-        if registry.has_both_paths() {
+        let Some(path) = registry.only_path() else {
             let roads = ReferenceRoads {
                 registry: Arc::clone(registry),
                 consumer: consumer.clone(),
                 make,
+                readiness: self.readiness.clone(),
                 _told: told,
             };
             let migration = self.registries.migration();
@@ -159,10 +160,9 @@ impl Inner {
                 },
             })?;
             return Ok(Source::registry(Arc::new(directory), registry));
-        }
-        let mut paths = registry.paths();
-        let path = paths.next().expect("invariant: a registry has a path");
+        };
         let subscription = registry.subscribe(path, consumer).await?.holding(told);
+        let make = make.found_by(path, self.readiness.clone());
         let refer = move |url| make.clone().make(url);
         let routers = RouterChain::default();
         let directory =

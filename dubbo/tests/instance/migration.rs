@@ -15,7 +15,7 @@ use dubbo::{
     spi::config_center::ConfigCenter,
 };
 use dubbo_cluster::migration::GROUP;
-use dubbo_test::soon;
+use dubbo_test::{logs::Logs, soon};
 use examples::greet::GreeterClient;
 
 use super::{
@@ -340,6 +340,7 @@ async fn what_is_registered_is_what_the_register_mode_says() {
             "application: {{name: app{application}}}, {TRIPLE}, registries: {{r: {{address: 'shared://here'{registry}}}}}, \
              {migration}"
         );
+        let (logs, _guard) = Logs::record();
         let provider = shared
             .load(&sections)
             .provide(super::rig::named("found"))
@@ -351,6 +352,13 @@ async fn what_is_registered_is_what_the_register_mode_says() {
             shared.urls().await.len(),
         ];
         assert_eq!(registered, want, "{sections}");
+        let mode = match want {
+            [1, 1] => "all",
+            [1, 0] => "instance",
+            _ => "interface",
+        };
+        let report = format!(r#"report={{"application":"app","status":"{mode}"}}"#);
+        assert_eq!(logs.with(&report).len(), 1, "{sections}");
     }
 }
 
@@ -421,4 +429,62 @@ async fn whoever_is_registered_one_way_only_is_found_and_both_are_named_when_nob
         .await;
         provider.shutdown(Duration::ZERO).await;
     }
+}
+
+#[tokio::test]
+async fn a_provider_sees_who_calls_by_which_way() {
+    let shared = Shared::new();
+    let on = "migration: {readiness: true}";
+    let provider = provider(&shared, &format!("{TRIPLE}, {BOTH}, {on}")).await;
+    let alone = |kind: &str| BOTH.replace("all", kind);
+    let force =
+        "consumer: {references: {GreeterClient: {params: {migration.step: FORCE_INTERFACE}}}}";
+    for (application, sections, calls) in [
+        ("first", format!("{BOTH}, {on}"), 1),
+        ("forced", format!("{BOTH}, {on}, {force}"), 2),
+        ("modern", format!("{}, {on}", alone("service")), 3),
+        ("old", format!("{}, {on}", alone("interface")), 4),
+        ("silent", BOTH.to_owned(), 5),
+    ] {
+        let consumer = consuming(
+            &shared,
+            &format!("application: {{name: {application}}}, {sections}"),
+        );
+        let greeter = consumer.refer::<GreeterClient>().await.expect("found");
+        for _ in 0..calls {
+            greet(&greeter, "").await.expect("answers");
+        }
+    }
+    let seen = provider.migration_readiness().expect("it is on");
+    let seen: Vec<_> = seen
+        .iter()
+        .map(|seen| {
+            let kinds = [seen.by_application, seen.by_interface, seen.unsaid];
+            for kind in kinds {
+                assert_eq!(kind.calls > 0, kind.last.is_some());
+            }
+            let counts = kinds.map(|kind| kind.calls);
+            format!("{} {} {counts:?}", seen.service, seen.application)
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            "greet.Greeter  [0, 0, 5]",
+            "greet.Greeter first [1, 0, 0]",
+            "greet.Greeter forced [0, 2, 0]",
+            "greet.Greeter modern [3, 0, 0]",
+            "greet.Greeter old [0, 4, 0]",
+        ]
+    );
+
+    let without = consuming(&shared, BOTH);
+    let error = without
+        .migration_readiness()
+        .expect_err("it is off")
+        .to_string();
+    assert!(
+        error.contains("set `dubbo.migration.readiness: true`"),
+        "{error}"
+    );
 }

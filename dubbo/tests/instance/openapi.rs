@@ -1,14 +1,21 @@
 //! The section `triple.openapi` of a protocol: documents on the port, and what each key does to them.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
-use dubbo::{Instance, Service};
+use dubbo::{Instance, Service, Url};
+use dubbo_core::{
+    invoker::Invoker,
+    protocol::{Drained, Exporter, Protocol, ProtocolError},
+    service::ServiceDescriptor,
+};
+use dubbo_protocol::TripleProtocol;
 use dubbo_test::peer::h2::Client;
 use examples::{
     Polite,
     greet::GreeterServer,
     users::{UserServiceServer, Users},
 };
+use tokio::time::Instant;
 
 use super::rig::load;
 
@@ -226,4 +233,131 @@ async fn pages_end_with_the_instance() {
     instance.shutdown(std::time::Duration::ZERO).await;
     let refused = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
     assert!(refused.is_err(), "nobody listens any more");
+}
+
+/// The pages that were asked for in a recording, and the whole answers: path, status, content type and body.
+fn recorded(file: &str) -> Vec<(String, u16, String, String)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../dubbo-test/golden");
+    let text = std::fs::read_to_string(folder.join(file)).expect("recordings");
+    let records = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let asked = records.filter(|record: &serde_json::Value| record["kind"] == "stream");
+    let header = |message: &serde_json::Value, name: &str| -> String {
+        let headers = message["headers"].as_array().expect("a list").iter();
+        let found = headers.clone().find(|header| header[0] == name);
+        found.expect(name)[1].as_str().expect("a text").to_owned()
+    };
+    asked
+        .map(|record| {
+            let (request, response) = (&record["request"], &record["response"]);
+            (
+                header(request, ":path"),
+                header(response, ":status").parse().expect("a status"),
+                header(response, "content-type"),
+                response["data_text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn pages_are_where_dubbo_go_has_them() {
+    let instance = provide("enabled: true", "").await;
+    let recorded = recorded("go/triple-openapi.jsonl");
+    assert_eq!(recorded.len(), 7);
+    for (path, status, content_type, body) in recorded {
+        let own = get(&instance, &path).await;
+        if path.ends_with("/nope") {
+            // A group that no service is in: an empty document there.
+            assert!(
+                body.contains("\"openapi\": \"3.0.1\"") && own.0 == 404,
+                "{body}"
+            );
+            continue;
+        }
+        assert_eq!(own.0, status, "{path}");
+        // A page says in which characters it is, too.
+        assert!(own.1.starts_with(&content_type), "{path}: {}", own.1);
+    }
+}
+
+#[tokio::test]
+async fn while_it_is_off_the_answer_is_that_of_dubbo_java() {
+    let instance = provide("", "").await;
+    let recorded = recorded("java/triple-openapi-off.jsonl");
+    assert_eq!(recorded.len(), 2);
+    for (path, status, content_type, body) in recorded {
+        assert_eq!(
+            get(&instance, &path).await,
+            (status, content_type, body),
+            "{path}"
+        );
+    }
+}
+
+/// Somebody's own Triple, which serves no pages.
+struct Plain(TripleProtocol);
+
+#[dubbo::async_trait]
+impl Protocol for Plain {
+    fn default_port(&self) -> u16 {
+        self.0.default_port()
+    }
+
+    async fn export(
+        &self,
+        url: &Url,
+        service: Arc<ServiceDescriptor>,
+        invoker: Arc<dyn Invoker>,
+    ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        self.0.export(url, service, invoker).await
+    }
+
+    async fn refer(
+        &self,
+        url: &Url,
+        service: Arc<ServiceDescriptor>,
+    ) -> Result<Arc<dyn Invoker>, ProtocolError> {
+        self.0.refer(url, service).await
+    }
+
+    async fn drain(&self, deadline: Instant) -> Drained {
+        self.0.drain(deadline).await
+    }
+
+    async fn close(&self, deadline: Instant) -> Drained {
+        self.0.close(deadline).await
+    }
+}
+
+#[tokio::test]
+async fn a_protocol_that_has_no_pages_is_asked_for_them_where_they_are_wanted_alone() {
+    for (enabled, want) in [
+        (false, None),
+        (true, Some("the protocol `tri` serves calls alone")),
+    ] {
+        let yaml = format!(
+            "dubbo: {{protocols: {{t: {{ip: 127.0.0.1, port: 0, triple: {{openapi: {{enabled: {enabled}}}}}}}}}}}"
+        );
+        let instance = load(&yaml)
+            .extension::<dyn Protocol>("tri", |_| Ok(Arc::new(Plain(TripleProtocol::default()))))
+            .provide(GreeterServer::new(Polite))
+            .build()
+            .expect("valid");
+        let started = instance.start().await.map_err(|error| error.to_string());
+        match want {
+            None => assert_eq!(started, Ok(())),
+            Some(want) => {
+                let error = started.expect_err("refused");
+                assert!(
+                    error.contains(want) && error.contains("/dubbo/openapi"),
+                    "{error}"
+                );
+            }
+        }
+    }
 }

@@ -7,8 +7,8 @@ use dubbo::{
     config::ReferenceConfig,
     metadata::admin::{
         DiffRequest, ListMetadataRequest, ListMetadataResponse, MappingsRequest,
-        MetadataAdminClient, MigrationStatusRequest, WatchInstanceMetadataRequest,
-        WatchMetadataRequest,
+        MetadataAdminClient, MigrationReadinessRequest, MigrationStatusRequest,
+        WatchInstanceMetadataRequest, WatchMetadataRequest,
     },
     spi::{discovery::ServiceDiscovery, metadata::MetadataReport, registry::Registry},
 };
@@ -190,6 +190,37 @@ async fn operators_are_answered_at_the_rate_of_all_metadata_services() {
     assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
     let wait = status.pushback().expect("how long to wait");
     assert!(wait <= Duration::from_secs(1), "{wait:?}");
+    provider.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn operators_of_a_provider_see_who_calls_by_which_way() {
+    let registry = registry();
+    let both = "migration: {enabled: true, readiness: true}";
+    let provider = provider(&registry, &format!("metadata: {{admin: true}}, {both}")).await;
+    let sections = format!("application: {{name: consumer, register-mode: all}}, {both}");
+    let consumer = load(&registry, &sections).build().expect("valid");
+    let greeter: GreeterClient = consumer.refer().await.expect("found");
+    let call = greeter.greet(GreetRequest::default());
+    call.await.expect("answered");
+
+    let admin = admin_of(&provider).await;
+    let answer = admin.migration_readiness(MigrationReadinessRequest {});
+    let answer = answer.await.expect("answered").into_message();
+    let [seen] = &answer.consumers[..] else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(
+        (&*seen.service, &*seen.application),
+        ("greet.Greeter", "consumer")
+    );
+    let calls = [&seen.by_application, &seen.by_interface, &seen.unsaid];
+    let calls = calls.map(|calls| calls.as_ref().map_or(0, |calls| calls.calls));
+    assert_eq!(calls, [1, 0, 0], "{seen:?}");
+    assert!(
+        seen.by_application
+            .is_some_and(|calls| calls.last_ms_ago.is_some())
+    );
     provider.shutdown(Duration::ZERO).await;
 }
 

@@ -45,6 +45,8 @@ pub fn builder(
             "address": format!("{registry}://{}", flag("registry-address")?),
             "registry-type": flag("registry-type")?,
         }},
+        // Every framework's consumers find it in the registry and send it: who did not would see no provider.
+        "metadata": {"token": "interop"},
     }});
     // JSON is YAML.
     let options = LoadOptions::text("flags.yaml", configuration.to_string());

@@ -1,4 +1,4 @@
-//! What metrics show.
+//! What metrics show, and what is told as events.
 
 use std::{
     collections::BTreeMap,
@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use dubbo_test::logs::Logs;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use parking_lot::Mutex;
 
@@ -96,4 +97,48 @@ async fn calls_addresses_and_the_step_are_shown() {
     );
     let made = |path| recording.value(&of_path("dubbo_migration_calls_total", path));
     assert_eq!([made("app"), made("interface")], [7, 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_a25_steps_and_ways_are_reported_as_java_does() {
+    let (logs, _guard) = Logs::record();
+    let (estate, rules) = (Estate::of(4, 10), Rules::none());
+    let controller = Controller::new(options(&[&rules]));
+    let consumer = "a.B?version=1.0.0&group=g";
+    let directory = estate
+        .follow(&controller, consumer)
+        .await
+        .expect("followed");
+    rules.say("{step: FORCE_APPLICATION, threshold: 1.0}").await;
+    estate.application().list(10);
+    settle().await;
+    rules.say("{step: FORCE_INTERFACE}").await;
+    let reports = |kind: &str| -> Vec<serde_json::Value> {
+        let lines = logs.with(&format!("kind={kind} ")).into_iter();
+        let reports = lines.map(|line| {
+            let (_, report) = line.split_once("report=").expect("it has one");
+            let mut values = serde_json::Deserializer::from_str(report).into_iter();
+            values.next().expect("a value").expect("JSON")
+        });
+        reports.collect()
+    };
+    let step = |origin: &str, new: &str, success: &str| {
+        serde_json::json!({
+            "type": "migrationStepStatus", "application": "c", "service": "a.B", "version": "1.0.0", "group": "g",
+            "originStep": origin, "newStep": new, "success": success,
+        })
+    };
+    assert_eq!(
+        reports("migrationStepStatus"),
+        [
+            step("null", "APPLICATION_FIRST", "true"),
+            step("APPLICATION_FIRST", "FORCE_APPLICATION", "false"),
+            step("APPLICATION_FIRST", "FORCE_APPLICATION", "true"),
+            step("FORCE_APPLICATION", "FORCE_INTERFACE", "true"),
+        ]
+    );
+    let ways = reports("consumption");
+    let ways: Vec<_> = ways.iter().map(|way| way["status"].clone()).collect();
+    assert_eq!(ways, ["app", "interface"]);
+    drop(directory);
 }

@@ -102,6 +102,8 @@ mod tests {
             assert_eq!(pairs(&texts(url).app("demo-app", "r1")), want, "{url}");
         }
         assert_eq!(texts("nacos://h").revisions("demo-app"), None);
+        let collection = texts("nacos://h").collection("demo-app");
+        assert_eq!(pairs(&[collection]), [("demo-app", "metadata-gc")]);
     }
 
     #[test]

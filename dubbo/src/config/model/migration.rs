@@ -15,6 +15,10 @@ settings! {
         /// `comparators`, by default none: what is compared beside addresses before calls go another way. Names with commas
         /// between them: `methods`, `protocols`, `errors`.
         comparators: Option<Comparators>,
+        /// `readiness`, by default false: whether references say by which way they found the provider that they call (the
+        /// attachments `migration-path` and `migration-consumer`), and whether services count who calls by which
+        /// ([`Instance::migration_readiness`](crate::Instance::migration_readiness)).
+        readiness: Option<bool>,
         /// `dubbo.migration-file.enable`, by default false: whether the local rule counts, when no other has come.
         file_enable: Option<bool>,
         /// `file`, by default `dubbo-migration.yaml`: the local rule.
@@ -28,6 +32,7 @@ impl MigrationConfig {
         let own = s.section("migration", |s| Self {
             enabled: s.bool("enabled"),
             comparators: s.parse("comparators", COMPARATORS, |text| text.parse().ok()),
+            readiness: s.bool("readiness"),
             file_enable: None,
             file: s.string("file").map(PathBuf::from),
         });

@@ -13,6 +13,7 @@ fn every_key_sets_what_its_builder_method_sets() {
             MigrationConfig::new()
                 .enabled(true)
                 .comparators("errors, methods".parse().expect("known"))
+                .readiness(true)
                 .file_enable(true)
                 .file("rules/migration.yaml".into()),
         )
@@ -230,7 +231,7 @@ dubbo:
     protocol: TRI
     register-mode: ALL
     migration: {step: interface, threshold: 0.75, proportion: 30, force: true, delay: 1500}
-  migration: {enabled: true, comparators: 'errors, methods', file: rules/migration.yaml}
+  migration: {enabled: true, comparators: 'errors, methods', readiness: true, file: rules/migration.yaml}
   migration-file: {enable: true}
   labels: {zone: east, note: a;b=c}
   env: {keys: 'POD_NAME, Rack'}

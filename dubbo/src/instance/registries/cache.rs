@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Once},
 };
 
 use dubbo_core::url::Url;
@@ -18,6 +18,7 @@ pub(in crate::instance) struct Caches {
     config: MetadataCacheConfig,
     /// In a folder of the application; none when nobody knows where that may be.
     in_files: Option<Arc<Cache>>,
+    warning: Once,
 }
 
 impl Caches {
@@ -35,6 +36,7 @@ impl Caches {
         Self {
             config: cache.clone(),
             in_files,
+            warning: Once::new(),
         }
     }
 
@@ -45,11 +47,12 @@ impl Caches {
             return in_memory();
         }
         self.in_files.clone().unwrap_or_else(|| {
-            tracing::warn!(
-                registry = %url.address(),
-                "metadata is not kept for the next start: there is no home folder; set `dubbo.metadata.cache.path`, or \
-                 `dubbo.metadata.cache.enabled: false`"
-            );
+            self.warning.call_once(|| {
+                tracing::warn!(
+                    "metadata is not kept for the next start: there is no home folder; set `dubbo.metadata.cache.path`, \
+                     or `dubbo.metadata.cache.enabled: false`"
+                );
+            });
             in_memory()
         })
     }

@@ -18,7 +18,10 @@ pub(super) fn controller(
     let mut options = ControllerOptions::new(application_name(config), fastrand::u64(..));
     options.configured = own.terms();
     options.comparators = config.migration.comparators.unwrap_or_default();
-    if registries.iter().any(|registry| registry.has_both_paths()) {
+    if registries
+        .iter()
+        .any(|registry| registry.only_path().is_none())
+    {
         for registry in registries {
             let Some(configured) = config.registries.get(&registry.id) else {
                 continue;

@@ -189,7 +189,9 @@ impl Registries {
 
     /// Whether there may be such references.
     pub(super) fn can_migrate(&self) -> bool {
-        self.all.iter().any(|registry| registry.has_both_paths())
+        self.all
+            .iter()
+            .any(|registry| registry.only_path().is_none())
     }
 
     /// Takes back what is left there, and ends all subscriptions.
@@ -269,17 +271,14 @@ impl NamedRegistry {
             .await
     }
 
-    /// The paths by which providers are looked for there; at least one.
-    pub(super) fn paths(&self) -> impl Iterator<Item = Path> {
-        Path::BOTH.into_iter().filter(|path| match path {
-            Path::Application => self.roads.application.is_some(),
-            Path::Interface => self.roads.interface.is_some(),
-        })
-    }
-
-    /// Whether a migration says which of the two paths calls go by.
-    pub(super) fn has_both_paths(&self) -> bool {
-        self.paths().count() > 1
+    /// The path by which providers are looked for there; `None` when there are both, so that a migration says which of them
+    /// calls go by.
+    pub(super) fn only_path(&self) -> Option<Path> {
+        match (&self.roads.application, &self.roads.interface) {
+            (Some(_), Some(_)) => None,
+            (Some(_), None) => Some(Path::Application),
+            (None, _) => Some(Path::Interface),
+        }
     }
 
     /// Follows the providers that `consumer` asks for, by `path`.

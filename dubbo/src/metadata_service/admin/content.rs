@@ -8,6 +8,7 @@ use dubbo_metadata::mapping::{MappingView, RegistrationStatus};
 use tokio::sync::watch;
 
 use super::super::Content;
+use crate::instance::ConsumerSeen;
 
 /// What an application shows to its operators, beside what it says to consumers.
 pub(crate) trait AdminContent: Content {
@@ -23,6 +24,9 @@ pub(crate) trait AdminContent: Content {
 
     /// What moves the application's references from interfaces to applications; none where no registry is used both ways.
     fn migration(&self) -> Option<&Controller>;
+
+    /// Who has called, and by which way; `None` where nobody counts.
+    fn readiness(&self) -> Option<Vec<ConsumerSeen>>;
 
     /// Becomes true when the application ends, and nothing more is to be seen.
     fn over(&self) -> watch::Receiver<bool>;

@@ -1,5 +1,7 @@
 //! Answers as messages.
 
+use std::time::Duration;
+
 use dubbo_cluster::migration::{MigrationStatus, MigrationStep, ReferenceStatus};
 use dubbo_core::discovery::ServiceInstance;
 use dubbo_metadata::{
@@ -9,16 +11,18 @@ use dubbo_metadata::{
 };
 use tokio::time::Instant;
 
-use crate::metadata::admin as proto;
+use crate::{
+    instance::{CallsSeen, ConsumerSeen},
+    metadata::admin as proto,
+};
 
 /// One revision of a history, at `now`.
 pub(super) fn recorded(recorded: &Recorded, now: Instant) -> proto::Revision {
     proto::Revision {
         current: recorded.superseded.is_none(),
-        superseded_for_ms: recorded.superseded.map(|at| {
-            let ago = now.saturating_duration_since(at).as_millis();
-            u64::try_from(ago).unwrap_or(u64::MAX)
-        }),
+        superseded_for_ms: recorded
+            .superseded
+            .map(|at| millis(now.saturating_duration_since(at))),
         ..proto::Revision::from(&*recorded.published.info)
     }
 }
@@ -30,9 +34,7 @@ pub(super) fn mapping(registry: &str, mapping: MappingView) -> proto::Mapping {
         interface: mapping.interface,
         applications: mapping.applications,
         evidence: mapping.evidence,
-        lag_ms: mapping
-            .lag
-            .map(|lag| u64::try_from(lag.as_millis()).unwrap_or(u64::MAX)),
+        lag_ms: mapping.lag.map(millis),
     }
 }
 
@@ -153,4 +155,29 @@ impl From<&ReferenceStatus> for proto::ReferenceMigration {
             text: status.to_string(),
         }
     }
+}
+
+impl From<ConsumerSeen> for proto::ConsumerSeen {
+    fn from(seen: ConsumerSeen) -> Self {
+        Self {
+            service: seen.service.to_string(),
+            application: seen.application,
+            by_application: Some(seen.by_application.into()),
+            by_interface: Some(seen.by_interface.into()),
+            unsaid: Some(seen.unsaid.into()),
+        }
+    }
+}
+
+impl From<CallsSeen> for proto::CallsSeen {
+    fn from(seen: CallsSeen) -> Self {
+        Self {
+            calls: seen.calls,
+            last_ms_ago: seen.last.map(millis),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

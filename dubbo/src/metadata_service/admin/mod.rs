@@ -197,6 +197,21 @@ impl proto::MetadataAdmin for Admin {
         Ok(Response::new(status))
     }
 
+    async fn migration_readiness(
+        &self,
+        _: Request<proto::MigrationReadinessRequest>,
+    ) -> Result<Response<proto::MigrationReadinessResponse>, Status> {
+        let Some(consumers) = self.content.readiness() else {
+            return Err(Status::failed_precondition(format!(
+                "`{}` does not count who calls by which way: set `dubbo.migration.readiness: true`",
+                self.content.application()
+            )));
+        };
+        Ok(Response::new(proto::MigrationReadinessResponse {
+            consumers: consumers.into_iter().map(Into::into).collect(),
+        }))
+    }
+
     async fn set_migration_rule(
         &self,
         request: Request<proto::SetMigrationRuleRequest>,

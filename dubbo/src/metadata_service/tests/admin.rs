@@ -29,10 +29,11 @@ use super::{
 };
 use crate::{
     config::MetadataConfig,
+    instance::ConsumerSeen,
     metadata::admin::{
         DiffRequest, ListMetadataRequest, METADATA_ADMIN_DESCRIPTOR, MappingsRequest,
-        MetadataAdminClient, MetadataEvent, MigrationStatusRequest, SetMigrationRuleRequest,
-        WatchInstanceMetadataRequest, WatchMetadataRequest,
+        MetadataAdminClient, MetadataEvent, MigrationReadinessRequest, MigrationStatusRequest,
+        SetMigrationRuleRequest, WatchInstanceMetadataRequest, WatchMetadataRequest,
     },
 };
 
@@ -97,6 +98,10 @@ impl AdminContent for Application {
 
     fn migration(&self) -> Option<&Controller> {
         self.can_migrate.then_some(&*self.migration)
+    }
+
+    fn readiness(&self) -> Option<Vec<ConsumerSeen>> {
+        None
     }
 
     fn over(&self) -> watch::Receiver<bool> {
@@ -449,4 +454,13 @@ async fn where_nothing_migrates_no_rule_is_taken() {
     let error = set.await.expect_err("it would do nothing");
     assert_eq!(error.code(), Code::FailedPrecondition);
     assert!(error.message().contains("`registry-type: all`"), "{error}");
+    let readiness = rig.client.migration_readiness(MigrationReadinessRequest {});
+    let error = readiness.await.expect_err("nobody counts");
+    assert_eq!(error.code(), Code::FailedPrecondition);
+    assert!(
+        error
+            .message()
+            .contains("`dubbo.migration.readiness: true`"),
+        "{error}"
+    );
 }

@@ -116,7 +116,7 @@ async fn the_second_version_gives_openapi_documents_where_they_are_switched_on()
 }
 
 #[tokio::test]
-async fn a_superseded_revision_and_that_of_any_registry_is_answered() {
+async fn metadata_a03_a_superseded_revision_and_that_of_any_registry_is_answered() {
     let mut application = Application::with(PROVIDER, ["1", "2"].map(at_revision));
     application.histories.push(history([at_revision("3")]));
     let servers = serve(application).await;

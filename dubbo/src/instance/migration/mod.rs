@@ -1,5 +1,7 @@
 //! References that are followed by the application and by the interface, and how the program steers them.
 
+mod readiness;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
@@ -14,6 +16,9 @@ use super::{
     Inner, Instance, export::application_name, refer::NodeMaker, registries::NamedRegistry,
 };
 use crate::error::Error;
+
+pub(super) use self::readiness::Readiness;
+pub use self::readiness::{CallsSeen, ConsumerSeen};
 
 impl Instance {
     /// How far the references of this application that are followed by the application and by the interface have come on
@@ -38,6 +43,20 @@ impl Instance {
             ));
         }
         Ok(self.0.registries.migration().set_rule(yaml)?)
+    }
+
+    /// Which consumers have called the services of this program, and whether they had found it by the application or by the
+    /// interface: services can be registered by the application alone once nobody calls by the interface any more.
+    ///
+    /// # Errors
+    ///
+    /// Nobody counts: `dubbo.migration.readiness` is off. It has to be on for consumers, too, so that they say it.
+    pub fn migration_readiness(&self) -> Result<Vec<ConsumerSeen>, Error> {
+        let readiness = self.0.readiness.as_ref();
+        let readiness = readiness.ok_or(Error::State(
+            "nobody counts who calls by which path: set `dubbo.migration.readiness: true`",
+        ))?;
+        Ok(readiness.seen())
     }
 }
 
@@ -65,6 +84,7 @@ pub(super) struct ReferenceRoads {
     pub(super) registry: Arc<NamedRegistry>,
     pub(super) consumer: Url,
     pub(super) make: NodeMaker,
+    pub(super) readiness: Option<Arc<Readiness>>,
     /// That the registry has been told of the consumer, for as long as that is so.
     pub(super) _told: Arc<Url>,
 }
@@ -73,7 +93,7 @@ pub(super) struct ReferenceRoads {
 impl Roads for ReferenceRoads {
     async fn open(&self, path: Path, meter: Meter) -> Result<Road, RegistryError> {
         let subscription = self.registry.subscribe(path, &self.consumer).await?;
-        let make = self.make.clone();
+        let make = self.make.clone().found_by(path, self.readiness.clone());
         let refer = move |url| {
             let (make, meter) = (make.clone(), meter.clone());
             async move { Ok(meter.around(make.make(url).await?)) }
