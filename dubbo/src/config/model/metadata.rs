@@ -35,21 +35,6 @@ settings! {
         /// `gc-dry-run`, by default false: whether stale metadata in the report is only counted and told of in the log, and
         /// not removed.
         gc_dry_run: Option<bool>,
-        /// `publish-delay`, by default 1 s: how long nothing may change before a registry is told of a change. While others
-        /// follow, a change waits five times as long at most.
-        publish_delay: Option<Duration>,
-        /// `info-cache-size`, by default 16: how many revisions are answered for that consumers may still ask for, however
-        /// long ago others took their place.
-        info_cache_size: Option<u32>,
-        /// `info-cache-expire`, by default 10 min: how long each such revision is answered for at least, however many there
-        /// are.
-        info_cache_expire: Option<Duration>,
-        /// `secret-params`, by default none: parameters of services that are never told to consumers by way of metadata,
-        /// whatever `params-filter` says.
-        secret_params: Option<Vec<String>>,
-        /// `gc-dry-run`, by default false: whether stale metadata in the report is only counted and told of in the log, and
-        /// not removed.
-        gc_dry_run: Option<bool>,
         /// `fetch-timeout`, by default 5 s: how long one request for metadata may take.
         fetch_timeout: Option<Duration>,
         /// `fetch-concurrency`, by default 8: how many requests for metadata run at once for one registry.
@@ -84,11 +69,6 @@ impl MetadataConfig {
             port_mode: s.choice("port-mode", &PORT_MODES),
             export_in_remote: s.bool("export-in-remote"),
             publish_timeout: s.duration("publish-timeout"),
-            publish_delay: s.duration("publish-delay"),
-            info_cache_size: s.integer("info-cache-size", 0..=1_000_000),
-            info_cache_expire: s.duration("info-cache-expire"),
-            secret_params: s.list("secret-params"),
-            gc_dry_run: s.bool("gc-dry-run"),
             publish_delay: s.duration("publish-delay"),
             info_cache_size: s.integer("info-cache-size", 0..=1_000_000),
             info_cache_expire: s.duration("info-cache-expire"),
