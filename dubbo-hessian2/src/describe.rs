@@ -70,7 +70,7 @@ impl Types {
     ) -> Cow<'static, str> {
         let name = self.named(class);
         let constants = constants.iter().map(|constant| Cow::Borrowed(*constant));
-        self.shape(&name).constants = constants.collect();
+        self.shape(name.clone()).constants = constants.collect();
         name
     }
 
@@ -89,7 +89,7 @@ impl Types {
             };
             describe(&mut fields);
             let properties = fields.properties;
-            self.shape(&name).properties = properties;
+            self.shape(name.clone()).properties = properties;
         }
         name
     }
@@ -106,12 +106,12 @@ impl Types {
 
     fn composed(&mut self, name: String, items: Vec<Cow<'static, str>>) -> Cow<'static, str> {
         let name: Cow<'static, str> = name.into();
-        self.0.entry(name.clone()).or_default().items = items;
+        self.shape(name.clone()).items = items;
         name
     }
 
-    fn shape(&mut self, name: &Cow<'static, str>) -> &mut TypeShape {
-        self.0.entry(name.clone()).or_default()
+    fn shape(&mut self, name: Cow<'static, str>) -> &mut TypeShape {
+        self.0.entry(name).or_default()
     }
 }
 

@@ -7,6 +7,9 @@ use dubbo_core::{
     url::{Key, Url},
 };
 
+/// Those that all kinds of registries read.
+pub(crate) const PARAMETERS: &[&str] = &[EMPTY_PROTECTION.name, OUTAGE_GRACE.name, TTL.name];
+
 /// Whether the last list stays when a registry says that nobody is left.
 pub(crate) const EMPTY_PROTECTION: Key<bool> = Key {
     name: "enable-empty-protection",

@@ -21,6 +21,7 @@ pub mod matching;
 pub mod memory;
 #[cfg(feature = "nacos")]
 mod nacos;
+mod parameters;
 mod plain;
 mod reconcile;
 mod report;
@@ -28,6 +29,8 @@ mod report;
 mod tree;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
+
+pub use parameters::parameters;
 
 #[cfg(test)]
 mod tests {

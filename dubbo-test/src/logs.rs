@@ -2,12 +2,12 @@
 
 use std::{
     fmt::{self, Write as _},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use parking_lot::Mutex;
 use tracing::{
-    Event, Metadata, Subscriber,
+    Dispatch, Event, Metadata, Subscriber,
     field::{Field, Visit},
     span,
     subscriber::DefaultGuard,
@@ -20,6 +20,9 @@ pub struct Logs(Arc<Mutex<Vec<String>>>);
 impl Logs {
     /// Records what this thread logs, as long as the guard lives.
     pub fn record() -> (Self, DefaultGuard) {
+        // As long as there is one subscriber in the process, `tracing` has the thread that is the first to come to a line
+        // decide for all of them whether it is ever wanted: one without a subscriber says no.
+        SECOND.get_or_init(|| Dispatch::new(Recorder(Self::default())));
         let logs = Self::default();
         let guard = tracing::subscriber::set_default(Recorder(logs.clone()));
         (logs, guard)
@@ -32,6 +35,8 @@ impl Logs {
         found.cloned().collect()
     }
 }
+
+static SECOND: OnceLock<Dispatch> = OnceLock::new();
 
 struct Recorder(Logs);
 

@@ -14,6 +14,7 @@
 //! | `tls-cert-file`, `tls-key-file` | the own certificate and its key, PEM files, for members that ask for one | none |
 //! | `tls-server-name` | the name that the certificates of the members must be of | the host of each |
 //! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
+//! | `enable-empty-protection` | whether the last list stays when nobody is left | `false` |
 //! | `outage-grace` | how long those are kept who are missing after an outage | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go 3.3 looks for it | `true` |
 //! | `namespace`, `dubbo.config-center.root-path` | where the config center's texts stand: `/{namespace}/config`, or this | `/dubbo/config` |
@@ -81,6 +82,21 @@ dubbo_core::extension!(dyn ConfigCenter, "etcdv3" | "etcd", |cx| {
         layout,
     )))
 });
+
+/// What of the URL the plugins read, beside what all do.
+pub(crate) const PARAMETERS: &[&str] = &[
+    "backup",
+    "ca-cert-file",
+    "compat-go33",
+    "dubbo.config-center.root-path",
+    "group",
+    "namespace",
+    "session",
+    "timeout",
+    "tls-cert-file",
+    "tls-key-file",
+    "tls-server-name",
+];
 
 /// What all plugins of an instance share that have the same options.
 fn reconciler(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<Cluster>>, BoxError> {

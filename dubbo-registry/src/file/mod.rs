@@ -37,6 +37,9 @@ use crate::{
     plain::Plain, reconcile::Reconciler, report::Report,
 };
 
+/// What of the URL the plugins read, beside what all do.
+pub(crate) const PARAMETERS: &[&str] = &["group", "namespace"];
+
 dubbo_core::extension!(dyn dubbo_core::registry::Registry, "file", |cx| Ok(
     Arc::new(InterfaceRegistry::new(
         cx.url.clone(),

@@ -141,6 +141,9 @@ impl fmt::Debug for MemoryRegistry {
     }
 }
 
+/// What of the URL the plugins read, beside what all do.
+pub(crate) const PARAMETERS: &[&str] = &["group", "namespace"];
+
 dubbo_core::extension!(dyn dubbo_core::registry::Registry, "memory", |cx| Ok(
     Arc::new(InterfaceRegistry::new(
         cx.url.clone(),

@@ -11,6 +11,7 @@
 //! | `timeout` | how long a request may take | 5 s |
 //! | `session` | how long a server may say nothing until all is begun anew on another connection | 15 s |
 //! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
+//! | `enable-empty-protection` | whether the last list stays when nobody is left | `false` |
 //! | `outage-grace` | how long those are kept who are missing after an outage | 30 s |
 //! | `poll-interval` | how often the server is asked for what it does not tell by itself: new names of services, texts that come or go | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go before 3.3 looks for it | `true` |
@@ -76,6 +77,17 @@ dubbo_core::extension!(dyn ConfigCenter, "nacos", |cx| {
         layout,
     )))
 });
+
+/// What of the URL the plugins read, beside what all do.
+pub(crate) const PARAMETERS: &[&str] = &[
+    "backup",
+    "compat-go33",
+    "group",
+    "namespace",
+    "poll-interval",
+    "session",
+    "timeout",
+];
 
 /// What all plugins of an instance share that have the same options.
 fn reconciler(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<Nacos>>, BoxError> {

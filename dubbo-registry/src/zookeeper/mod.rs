@@ -11,6 +11,7 @@
 //! | `timeout` | how long a request may take, and how long a server may be silent | 5 s |
 //! | `jute.maxbuffer` | the most bytes of a request, as the servers are set up | 1048575 |
 //! | `ttl` | how often what is registered and followed is compared with what it should be | 60 s |
+//! | `enable-empty-protection` | whether the last list stays when nobody is left | `false` |
 //! | `outage-grace` | how long those are kept who are missing after an outage | 30 s |
 //! | `compat-go33` | whether metadata also stands where dubbo-go 3.3 looks for it | `true` |
 //! | `namespace`, `dubbo.config-center.root-path` | where the config center's texts stand: `/{namespace}/config`, or this | `/dubbo/config` |
@@ -75,6 +76,18 @@ dubbo_core::extension!(dyn ConfigCenter, "zookeeper", |cx| {
         layout,
     )))
 });
+
+/// What of the URL the plugins read, beside what all do.
+pub(crate) const PARAMETERS: &[&str] = &[
+    "backup",
+    "compat-go33",
+    "dubbo.config-center.root-path",
+    "group",
+    "jute.maxbuffer",
+    "namespace",
+    "session",
+    "timeout",
+];
 
 /// What all plugins of an instance share that have the same options.
 fn reconciler(cx: &ExtensionContext<'_>) -> Result<Arc<Reconciler<Ensemble>>, BoxError> {

@@ -18,7 +18,7 @@ use super::{
     Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig, ReferenceConfig,
     RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
-    names::{self, FILE_CACHE, Fault, IN_PROCESS},
+    names::{self, FILE_CACHE, Fault, IN_PROCESS, OF_USERS},
 };
 
 /// Checks what only the whole configuration can tell, code included.
@@ -123,10 +123,11 @@ impl Check<'_> {
     fn registries(&mut self) {
         let mut by_address = BTreeMap::new();
         for (id, registry) in &self.config.registries {
+            let path = format!("dubbo.registries.{id}");
             if registry.is_off() {
+                self.off(&path, registry);
                 continue;
             }
-            let path = format!("dubbo.registries.{id}");
             let address = registry.address.as_deref().unwrap_or_default();
             let address_path = format!("{path}.address");
             let Some(plugin) = registry.plugin() else {
@@ -152,6 +153,12 @@ impl Check<'_> {
                 let message = format!("expected `true` or `false`, found `{value}`");
                 let path = format!("{path}.params.{FILE_CACHE}");
                 self.error(ProblemKind::Type, &path, value, message);
+            }
+            let filters = registry.instance_filter.iter().flatten();
+            let customizers = self.config.metadata.instance_customizer.iter().flatten();
+            // Those see the registry's URL, too, and may read what they like.
+            if filters.chain(customizers).next().is_none() {
+                self.params(&path, plugin, &registry.params);
             }
             let hosts = registry.hosts();
             // What a plugin needs is known of those that are there.
@@ -184,6 +191,42 @@ impl Check<'_> {
         }
     }
 
+    /// A registry that its address switches off. `N/A` says so; an empty one may come from a variable that is not set.
+    fn off(&mut self, path: &str, registry: &RegistryConfig) {
+        if registry
+            .address
+            .as_deref()
+            .is_some_and(|a| a.trim().is_empty())
+        {
+            let message = "is empty, which switches the registry off; write `N/A` if that is meant";
+            let problem = self.problem(
+                ProblemKind::NoEffect,
+                &format!("{path}.address"),
+                "",
+                message,
+            );
+            self.problems.warn(problem);
+        }
+    }
+
+    /// Parameters of a registry or a report that nobody reads, as far as its plugins are known.
+    fn params(&mut self, path: &str, plugin: &str, params: &BTreeMap<String, String>) {
+        let Some(own) = dubbo_registry::parameters(plugin) else {
+            return;
+        };
+        let known: Vec<_> = own.chain(OF_USERS).collect();
+        for (key, value) in params {
+            if known.contains(&key.as_str()) {
+                continue;
+            }
+            let message = format!("has no effect: no part of the registry `{plugin}` reads it");
+            let path = format!("{path}.params.{key}");
+            let problem = self.problem(ProblemKind::NoEffect, &path, value, message);
+            let suggestion = nearest(key, known.iter().copied());
+            self.problems.warn(problem.suggest(suggestion));
+        }
+    }
+
     /// What a registry of this type needs of its plugin.
     fn roads(&mut self, path: &str, registry: &RegistryConfig, plugin: &str) {
         let kind = registry.type_or_default(self.config, self.extensions);
@@ -209,6 +252,7 @@ impl Check<'_> {
             };
             if let Some(plugin) = registry.plugin() {
                 self.plugin::<dyn MetadataReport>(&format!("{path}.{key}"), plugin);
+                self.params(path, plugin, &registry.params);
             } else {
                 let message = "needs a `protocol`, or an address such as `nacos://host:port`";
                 self.error(ProblemKind::Missing, path, "", message);

@@ -136,6 +136,21 @@ const FEATURES: [(&str, &str); 3] = [
 /// The parameter of a registry that switches files off for what it makes known, as in Dubbo Java.
 pub(crate) const FILE_CACHE: &str = "file-cache";
 
+/// What is read of the parameters of a registry or a metadata report by those who use it: discovery, publishing, renewal
+/// and definitions of services. Its plugins read others.
+pub(super) const OF_USERS: [&str; 10] = [
+    "cycle-report",
+    "cycle.report",
+    "enable-empty-protection",
+    FILE_CACHE,
+    "metadata.gc.enabled",
+    "metadata.gc.window",
+    "metadata.renew-on-startup",
+    "report-consumer-definition",
+    "report-definition",
+    "subscribed-services",
+];
+
 /// The protocol that has no port.
 pub(super) const IN_PROCESS: &str = "injvm";
 

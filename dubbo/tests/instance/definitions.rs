@@ -1,9 +1,6 @@
 //! What consoles such as dubbo-admin read of services and of those who call them.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dubbo::{
@@ -15,6 +12,7 @@ use dubbo::{
 };
 use dubbo_test::soon;
 use examples::greet::GreeterClient;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
@@ -116,7 +114,7 @@ async fn case_97_a_console_sees_methods_and_types_and_no_consumer_among_provider
         let of_interfaces = usize::from(kind != "service");
         assert_eq!(among_providers, vec!["tri"; of_interfaces], "{kind}");
         if kind != "service" {
-            let consumers = noted.lock().expect("no test failed");
+            let consumers = noted.lock();
             let [shown] = &consumers[..] else {
                 panic!("{consumers:?}");
             };
@@ -156,7 +154,7 @@ async fn the_metadata_service_answers_with_what_is_published() {
     let registries = "registries: {r: {address: 'shared://here'}}";
     let provider = provider(&shared, registries).await;
     let published = definition(&shared, "greet.Greeter:1.0.0:g:provider:app").await;
-    let address = provider.exported()[0].address().to_string();
+    let address = provider.exported()[0].address();
     let consumer = load(&format!(
         "dubbo: {{consumer: {{references: {{m: {{interface: org.apache.dubbo.metadata.MetadataService, group: app, \
          version: 1.0.0, url: 'tri://{address}'}}}}}}}}"
@@ -190,7 +188,7 @@ impl Registry for Seen {
     }
 
     async fn register(&self, url: &Url) -> Result<(), RegistryError> {
-        self.1.lock().expect("no test failed").push(url.clone());
+        self.1.lock().push(url.clone());
         self.0.0.register(url).await
     }
 

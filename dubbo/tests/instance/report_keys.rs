@@ -1,19 +1,27 @@
 //! What a provider publishes and for how long: the parameters of services and of a metadata report, each by what it changes.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
+use bytes::Bytes;
 use dubbo::{
-    InstanceBuilder,
+    InstanceBuilder, Url,
     spi::{
-        discovery::ServiceDiscovery,
+        discovery::{ServiceDiscovery, ServiceInstance},
         metadata::{MetadataParamsFilter, MetadataReport},
     },
 };
-use dubbo_metadata::model::MetadataInfo;
-use tokio::time::timeout;
+use dubbo_metadata::{
+    clock::Clock,
+    instance::Storage,
+    model::MetadataInfo,
+    provider::{Provider, ProviderOptions},
+};
+use dubbo_registry::memory::MemoryRegistry;
+use tokio::time::{sleep, timeout};
 
 use super::{
     applications::{REGISTRY, Shared, TRIPLE, provider},
@@ -184,4 +192,49 @@ async fn case_87_a_provider_that_starts_again_elsewhere_has_the_same_revision() 
     }
     revisions.dedup();
     assert_eq!(revisions.len(), 1, "{revisions:?}");
+}
+
+/// What a registry and a report that are real do together with a provider: no fake says what they answer.
+#[tokio::test(start_paused = true)]
+async fn stale_metadata_goes_and_stays_when_the_registry_is_lost_meanwhile() {
+    for is_lost in [false, true] {
+        let registry = MemoryRegistry::new(Url::new("memory", "here"));
+        let (discovery, report) = (registry.discovery(), registry.report());
+        let dated = |revision: &str, days: u64| {
+            let written = Clock::default().now_ms() - days * 24 * 3_600_000;
+            let json = format!(r#"{{"revision":"{revision}","lastUpdatedTime":{written}}}"#);
+            (revision.to_owned(), Bytes::from(json))
+        };
+        for (revision, json) in [dated("stale", 6), dated("young", 4), dated("other", 6)] {
+            let published = report.publish_app("app", &revision, json).await;
+            published.expect("publishes");
+        }
+        let mut other = ServiceInstance::new("app", "10.0.0.2", 50051);
+        let key = "dubbo.metadata.revision".to_owned();
+        other.metadata.insert(key, "other".to_owned());
+        let elsewhere = registry.discovery();
+        elsewhere.register(&other).await.expect("registers");
+
+        let mut options = ProviderOptions::new("app", "r", Arc::clone(&discovery), 0, 1);
+        options.storage = Storage::Remote;
+        options.reports = vec![("r".to_owned(), Arc::clone(&report))];
+        let provider = Provider::new(options).expect("valid");
+        let url = "tri://10.0.0.1:50051/a.B?interface=a.B&methods=m";
+        let url = url.parse().expect("a URL");
+        provider.export(&url).expect("valid");
+        provider.register().await.expect("registered");
+        sleep(Duration::from_secs(30)).await;
+        if is_lost {
+            discovery.close().await;
+        }
+        sleep(Duration::from_mins(1)).await;
+        let own = provider.history().current()[0].revision().to_owned();
+        let listed = report.list_app("app").await.expect("lists");
+        let listed: BTreeSet<_> = listed.into_iter().map(|(revision, _)| revision).collect();
+        let mut want = BTreeSet::from(["young".to_owned(), "other".to_owned(), own]);
+        if is_lost {
+            want.insert("stale".to_owned());
+        }
+        assert_eq!(listed, want);
+    }
 }

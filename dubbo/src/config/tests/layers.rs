@@ -102,7 +102,7 @@ fn the_environment_is_stronger_than_the_files() {
 dubbo:
   application: {name: file}
   registries:
-    local-1: {protocol: memory, timeout: 1s, params: {k: v}}
+    local-1: {protocol: memory, timeout: 1s, params: {ttl: 1s}}
     a.b: {protocol: memory, namespace: n}
   consumer: {references: {Users: {group: '${dubbo.application.name}'}}}
 ";
@@ -113,7 +113,7 @@ dubbo:
         ("DUBBO_CONSUMER_REFERENCES_USERS_RETRIES", "0"),
         ("DUBBO_PROVIDER_FILTER", "audit, echo"),
         ("DUBBO_REGISTRIES_LOCAL_1_TIMEOUT", "2s"),
-        ("DUBBO_REGISTRIES_LOCAL_1_PARAMS_K", "w"),
+        ("DUBBO_REGISTRIES_LOCAL_1_PARAMS_TTL", "2s"),
         ("DUBBO_SHUTDOWN_TIMEOUT", ""),
         ("DUBBO_IP_TO_REGISTRY", "10.0.0.1"),
         ("DUBBO_ADMIN_SERVICE_HOST", "10.1.0.1"),
@@ -147,7 +147,7 @@ dubbo:
     );
     let registry = &config.registries["local-1"];
     assert_eq!(registry.timeout.map(|timeout| timeout.as_secs()), Some(2));
-    assert_eq!(registry.params["k"], "w");
+    assert_eq!(registry.params["ttl"], "2s");
     assert_eq!(
         config.shutdown,
         ShutdownConfig::new(),

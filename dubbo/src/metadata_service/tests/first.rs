@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use dubbo_core::{
     call::Stub,
     discovery::ServiceInstance,
+    request::Response,
     service::CallKind,
     status::{Code, Status},
     url::Url,
@@ -197,7 +198,7 @@ async fn ask(
                 .await
         }
     };
-    response.map(|response| response.into_message())
+    response.map(Response::into_message)
 }
 
 const TEXT: &str = "java.lang.String";
