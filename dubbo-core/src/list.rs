@@ -58,6 +58,13 @@ impl<T> List<T> {
     }
 }
 
+impl<T: PartialEq> List<T> {
+    /// Whether `element` is among them.
+    pub fn contains(&self, element: &T) -> bool {
+        self.iter().any(|one| one == element)
+    }
+}
+
 impl<T: Clone> List<T> {
     /// The same list with other elements at some positions, which are in order.
     ///

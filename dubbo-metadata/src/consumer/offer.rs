@@ -133,7 +133,7 @@ const DEFAULT_WEIGHT: u32 = 100;
 mod tests {
     use super::*;
     use crate::{
-        consumer::view::{Serves, endpoints},
+        consumer::view::{EndpointsRead, Serves},
         revision::Algorithm,
     };
 
@@ -174,7 +174,7 @@ mod tests {
             pairs.collect::<BTreeMap<_, _>>()
         };
         let mut instance = ServiceInstance::new("demo-provider", "10.0.0.1", 20000);
-        instance.metadata = owned(metadata);
+        instance.metadata = metadata.iter().copied().collect();
         change(&mut instance);
         let service = Arc::new(ServiceInfo {
             params: owned(params),
@@ -182,10 +182,10 @@ mod tests {
         });
         let mut info = MetadataInfo::new("demo-provider", [Arc::clone(&service)], Algorithm::R1);
         info.tag = Some("blue".to_owned());
-        let extend_params = Arc::new(owned(extend_params));
+        let extend_params = owned(extend_params);
         Offer::new(&service, &info, &extend_params).url(&InstanceView {
             id: instance.id().into(),
-            endpoints: Arc::new(endpoints(&instance)),
+            endpoints: EndpointsRead::default().of(&instance),
             instance: Arc::new(instance),
             serves: Serves::Nothing,
         })

@@ -96,7 +96,7 @@ const NEEDED: [&str; 5] = [
 mod tests {
     use super::*;
 
-    fn metadata(values: &[(&str, usize)]) -> BTreeMap<String, String> {
+    fn metadata(values: &[(&str, usize)]) -> TextMap {
         // Characters beyond the basic plane count two.
         values
             .iter()

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use dubbo_core::{discovery::ServiceInstance, subscription::Subscription};
+use dubbo_core::{discovery::Instances, subscription::Subscription};
 use dubbo_test::soon;
 use tokio::time::Instant;
 
@@ -291,7 +291,7 @@ async fn closing_takes_nodes_away_at_once() {
 }
 
 async fn shows(
-    subscription: &mut Subscription<Arc<[ServiceInstance]>>,
+    subscription: &mut Subscription<Instances>,
     instance: &ServiceInstance,
 ) {
     soon(&format!("{instance:?}"), async {

@@ -1,10 +1,11 @@
 //! Application-level discovery: what is registered, who finds it, and what is said when nobody does.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use dubbo::{
     Instance, InstanceBuilder, Url,
     spi::{
+        text_map::TextMap,
         discovery::ServiceDiscovery,
         metadata::MetadataReport,
         registry::{Registry, RegistryError, RegistrySnapshot},
@@ -47,7 +48,7 @@ impl Shared {
     pub(crate) async fn instances(
         &self,
         application: &str,
-    ) -> Vec<(String, BTreeMap<String, String>)> {
+    ) -> Vec<(String, TextMap)> {
         let found = self.0.discovery().snapshot(application).await;
         let found = found.expect("it is there");
         found

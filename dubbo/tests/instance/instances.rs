@@ -1,7 +1,6 @@
 //! What the instances of an application say about themselves, and what becomes of it where they are looked for.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,6 +11,7 @@ use dubbo::{
     InstanceBuilder, Invocation, Url,
     extension::BoxError,
     spi::{
+        text_map::TextMap,
         cluster::{Candidates, LoadBalance},
         discovery::{
             Described, InstanceCustomizer, InstanceDraft, InstanceListFilter, ServiceDiscovery,
@@ -36,13 +36,11 @@ use super::{
 };
 
 /// What the only instance of `app` says.
-async fn said(shared: &Shared) -> (ServiceInstance, BTreeMap<String, String>) {
+async fn said(shared: &Shared) -> (Arc<ServiceInstance>, TextMap) {
     let found = shared.0.discovery().snapshot("app").await;
     let found = found.expect("it is there");
-    let [instance] = &*found else {
-        panic!("one instance: {found:?}");
-    };
-    (instance.clone(), instance.metadata.clone())
+    assert_eq!(found.len(), 1, "{found:?}");
+    (Arc::clone(&found[0]), found[0].metadata.clone())
 }
 
 #[tokio::test]
@@ -247,7 +245,7 @@ impl InstanceListFilter for NoGray {
     fn filter(
         &self,
         application: &str,
-        instances: &mut Vec<ServiceInstance>,
+        instances: &mut Vec<Arc<ServiceInstance>>,
     ) -> Result<(), BoxError> {
         assert_eq!(application, "app");
         instances.retain(|instance| {
@@ -326,7 +324,7 @@ impl Places {
         let revision = &metadata["dubbo.metadata.revision"];
         let stored = self.0[place].report().app("app", revision).await;
         let cluster = metadata.get("dubbo.metadata.cluster");
-        (stored.expect("it is there").is_some(), cluster.cloned())
+        (stored.expect("it is there").is_some(), cluster.map(str::to_owned))
     }
 }
 
