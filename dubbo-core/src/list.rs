@@ -259,7 +259,7 @@ mod tests {
             assert_eq!(list.to_vec(), (0..len).collect::<Vec<_>>());
             assert_eq!(list.get(len), None);
             assert_eq!(list.iter().last().copied(), len.checked_sub(1));
-            assert_eq!(list, (0..len).collect());
+            assert_eq!(list, (0..len).collect::<List<_>>());
         }
     }
 

@@ -217,9 +217,7 @@ async fn metadata_a13_an_instance_that_moved_on_stays_with_what_it_was_for_a_whi
     let start = Instant::now();
     let mut left = 10;
     for moved in 0..10 {
-        list[moved]
-            .metadata
-            .insert("dubbo.metadata.revision", "r2");
+        list[moved].metadata.insert("dubbo.metadata.revision", "r2");
         world.registry.list("app", list.clone());
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(world.consumer.stats().stale_instances, moved + 1);

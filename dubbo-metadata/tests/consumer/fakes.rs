@@ -272,10 +272,7 @@ impl ServiceDiscovery for FakeDiscovery {
         unreachable!("consumers watch")
     }
 
-    async fn watch(
-        &self,
-        app: &str,
-    ) -> Result<Subscription<Instances>, RegistryError> {
+    async fn watch(&self, app: &str) -> Result<Subscription<Instances>, RegistryError> {
         if self.refused.lock().contains(app) {
             let operation = format!("follow the instances of {app:?}");
             let address = "zookeeper://10.0.0.100:2181";

@@ -184,7 +184,7 @@ mod tests {
         let metadata: Vec<_> = instance
             .metadata
             .iter()
-            .map(|(k, v)| (&**k, &**v))
+            
             .collect();
         assert_eq!(metadata, [("dubbo.tag", "t"), ("n", "1")]);
     }

@@ -2,8 +2,6 @@
 //!
 //! As in [`registry`](super::registry): [`discovery_suite!`](crate::discovery_suite!) makes each function a test.
 
-use std::sync::Arc;
-
 use dubbo_core::{
     discovery::{Instances, ServiceDiscovery, ServiceInstance},
     subscription::Subscription,
@@ -331,10 +329,7 @@ async fn survives(subject: &Discoveries, application: &str, test: &str, fault: &
     late.close().await;
 }
 
-async fn watch(
-    discovery: &dyn ServiceDiscovery,
-    application: &str,
-) -> Subscription<Instances> {
+async fn watch(discovery: &dyn ServiceDiscovery, application: &str) -> Subscription<Instances> {
     let watch = discovery.watch(&own(application)).await;
     watch.expect("watches")
 }

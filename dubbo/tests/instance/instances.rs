@@ -1,17 +1,14 @@
 //! What the instances of an application say about themselves, and what becomes of it where they are looked for.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use dubbo::{
     InstanceBuilder, Invocation, Url,
     extension::BoxError,
     spi::{
-        text_map::TextMap,
         cluster::{Candidates, LoadBalance},
         discovery::{
             Described, InstanceCustomizer, InstanceDraft, InstanceListFilter, ServiceDiscovery,
@@ -19,6 +16,7 @@ use dubbo::{
         },
         metadata::MetadataReport,
         registry::Registry,
+        text_map::TextMap,
     },
 };
 use dubbo_registry::memory::MemoryRegistry;
@@ -77,7 +75,7 @@ async fn labels_and_variables_stand_in_the_instance() {
         let (_, metadata) = said(&shared).await;
         for (key, value) in want {
             assert_eq!(
-                metadata.get(*key).map(String::as_str),
+                metadata.get(key),
                 Some(*value),
                 "{key}"
             );
@@ -115,7 +113,7 @@ async fn tag_environment_and_weight_are_the_instances_and_reach_the_consumers_ur
         ("environment", "prod"),
         ("weight", "40"),
     ] {
-        assert_eq!(metadata.get(key).map(String::as_str), Some(want), "{key}");
+        assert_eq!(metadata.get(key), Some(want), "{key}");
     }
 
     let seen = Arc::<Mutex<Vec<String>>>::default();
@@ -161,7 +159,7 @@ async fn the_port_of_the_preferred_protocol_stands_for_the_instance() {
             ports[0].expect("bound"),
             ports[1].expect("bound")
         );
-        assert_eq!(metadata["dubbo.endpoints"], endpoints, "`cases.md` 72");
+        assert_eq!(&metadata["dubbo.endpoints"], endpoints, "`cases.md` 72");
         let params = &metadata["dubbo.metadata-service.url-params"];
         let of_tri = format!(r#""port":"{}","protocol":"tri""#, ports[1].expect("bound"));
         assert!(params.contains(&of_tri), "{params}");
@@ -218,10 +216,10 @@ async fn customizers_that_are_named_add_to_what_the_instance_says() {
         .expect("valid");
     provider.start().await.expect("starts");
     let (_, metadata) = said(&shared).await;
-    assert_eq!(metadata["zone"], "east");
-    assert_eq!(metadata["serves"], "greet.Greeter:tri");
+    assert_eq!(&metadata["zone"], "east");
+    assert_eq!(&metadata["serves"], "greet.Greeter:tri");
     assert!(!metadata.contains_key("half"), "a panic takes it all");
-    assert_ne!(metadata["dubbo.metadata.revision"], "mine");
+    assert_ne!(&metadata["dubbo.metadata.revision"], "mine");
     let consumer = shared.load(REGISTRY).build().expect("valid");
     let greeter = consumer.refer::<GreeterClient>().await.expect("found");
     assert_eq!(greet(&greeter, "").await.expect("answers"), "found");
@@ -324,7 +322,10 @@ impl Places {
         let revision = &metadata["dubbo.metadata.revision"];
         let stored = self.0[place].report().app("app", revision).await;
         let cluster = metadata.get("dubbo.metadata.cluster");
-        (stored.expect("it is there").is_some(), cluster.map(str::to_owned))
+        (
+            stored.expect("it is there").is_some(),
+            cluster.map(str::to_owned),
+        )
     }
 }
 

@@ -10,7 +10,10 @@ use dubbo::{
         MetadataAdminClient, MigrationReadinessRequest, MigrationStatusRequest,
         WatchInstanceMetadataRequest, WatchMetadataRequest,
     },
-    spi::{discovery::ServiceDiscovery, metadata::MetadataReport, registry::Registry, text_map::TextMap},
+    spi::{
+        discovery::ServiceDiscovery, metadata::MetadataReport, registry::Registry,
+        text_map::TextMap,
+    },
 };
 use dubbo_registry::memory::MemoryRegistry;
 use dubbo_test::soon;

@@ -77,7 +77,7 @@ impl Rig {
 }
 
 /// What is known of a place: the names there, or the error.
-fn known(seen: &Seen<Arc<[Entry<Url>]>>) -> Result<Vec<String>, String> {
+fn known(seen: &Seen<List<Entry<Url>>>) -> Result<Vec<String>, String> {
     match (&seen.error, &seen.last) {
         (Some(error), _) => Err(error.to_string()),
         (None, Some(entries)) => Ok(names(entries)),
