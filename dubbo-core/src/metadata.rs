@@ -88,7 +88,7 @@ pub trait MetadataReport: Send + Sync + 'static {
 fn no_collection(report: &Url, application: &str) -> RegistryError {
     RegistryError::new(
         format!("look for stale metadata of {application}"),
-        format!("{}://{}", report.protocol(), report.address()),
+        report.origin(),
         "this kind of report does not keep when it was done",
     )
     .refused()

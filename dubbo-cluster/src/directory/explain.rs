@@ -4,7 +4,6 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
     cluster::Node, explain::Step, registry::RegistryError, service::ServiceKey, status::Status,
-    url::Url,
 };
 use tokio::time::Instant;
 
@@ -41,12 +40,7 @@ pub(super) fn available(nodes: &[Node]) -> Step {
 /// Why `node` cannot be called, or at least which it is.
 fn why(node: &Node) -> String {
     let why = node.invoker.why_unavailable();
-    why.unwrap_or_else(|| named(node.invoker.url()))
-}
-
-/// What messages call the provider at `url`.
-pub(super) fn named(url: &Url) -> String {
-    format!("{}://{}", url.protocol(), url.address())
+    why.unwrap_or_else(|| node.invoker.url().origin())
 }
 
 /// What a directory has been told by its registry, kept for the day when somebody asks.

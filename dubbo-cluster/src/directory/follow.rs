@@ -24,7 +24,7 @@ use tokio::{
 
 use super::{
     dynamic::{Shared, State},
-    explain::{Failing, Skipped, View, named},
+    explain::{Failing, Skipped, View},
     merge::merge,
     static_list::close_all,
     weight::weight,
@@ -143,7 +143,7 @@ where
         let mut skipped = Vec::new();
         let mut skip = |url: &Url, reason| {
             skipped.push(Skipped {
-                provider: named(url),
+                provider: url.origin(),
                 reason,
             });
         };
@@ -177,7 +177,7 @@ where
         }
 
         tracing::debug!(service = %self.shared.service, providers = list.len(), gone = old.len(), "the list of providers changed");
-        let gone = old.keys().next().map(named);
+        let gone = old.keys().next().map(Url::origin);
         let now_empty = list.is_empty();
         self.publish(list.into(), |view| {
             view.listed = Some(providers(snapshot).count());

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 
 use super::{
     availability::{Availability, any_available},
-    explain::{available, named, no_provider, none_available},
+    explain::{available, no_provider, none_available},
     merge::merge,
     weight::weight,
 };
@@ -131,7 +131,7 @@ impl Directory for StaticDirectory {
         let urls: Vec<_> = self
             .nodes
             .iter()
-            .map(|node| named(node.invoker.url()))
+            .map(|node| node.invoker.url().origin())
             .collect();
         let evidence = format!("the reference names {}", urls.join(", "));
         vec![

@@ -336,8 +336,7 @@ impl fmt::Debug for Controller {
 }
 
 fn name_of(center: &dyn ConfigCenter) -> String {
-    let url = center.url();
-    format!("{}://{}", url.protocol(), url.address())
+    center.url().origin()
 }
 
 /// The group that rules are kept in.

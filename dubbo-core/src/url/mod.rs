@@ -84,6 +84,12 @@ impl Url {
         }
     }
 
+    /// `protocol://host:port`: what messages call the server or the program that it names. No user, password, path or
+    /// parameter is in it.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.protocol(), self.address())
+    }
+
     /// The path, without its leading slash.
     pub fn path(&self) -> &str {
         &self.0.path
@@ -279,6 +285,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn what_messages_call_it_has_no_secret_in_it() {
+        for (text, want) in [
+            ("nacos://u:p@h:1/a/b?x=y", "nacos://h:1"),
+            ("file:///tmp/a", "file://"),
+            ("tri://[::1]:1", "tri://[::1]:1"),
+            ("memory://here", "memory://here"),
+        ] {
+            assert_eq!(text.parse::<Url>().expect(text).origin(), want);
+        }
+    }
 
     #[test]
     fn a_url_reads_back_what_it_writes() {

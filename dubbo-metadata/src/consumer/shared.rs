@@ -49,7 +49,7 @@ impl Shared {
     pub(super) fn new(options: ConsumerOptions) -> Arc<Self> {
         let mut random = fastrand::Rng::with_seed(options.seed);
         let url = options.discovery.url();
-        let address = format!("{}://{}", url.protocol(), url.address());
+        let address = url.origin();
         let reports = Arc::new(Reports::new(
             options.registry.clone(),
             options.reports.clone(),

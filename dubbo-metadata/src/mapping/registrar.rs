@@ -341,7 +341,7 @@ impl Writer {
         let url = self.report.url();
         Err(RegistryError::new(
             format!("map {interface} to {}", self.application),
-            format!("{}://{}", url.protocol(), url.address()),
+            url.origin(),
             format!(
                 "others wrote in between, {} times in a row",
                 self.cas_retries + 1

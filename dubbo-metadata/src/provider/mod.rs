@@ -299,7 +299,7 @@ impl Shared {
         let url = self.options.discovery.url();
         RegistryError::new(
             format!("register application {}", self.options.application),
-            format!("{}://{}", url.protocol(), url.address()),
+            url.origin(),
             reason,
         )
     }
@@ -312,7 +312,7 @@ fn renewal(publisher: &mut Publisher, shared: &Shared) -> Result<Option<Renewal>
     let settings = Settings::of(report.url()).map_err(|source| {
         let url = report.url();
         MetadataError::ReportParams {
-            report: format!("{}://{}", url.protocol(), url.address()),
+            report: url.origin(),
             source,
         }
     })?;

@@ -183,7 +183,7 @@ impl Publisher {
                 "{what} metadata of {} at revision {revision}",
                 self.application
             ),
-            format!("{}://{}", url.protocol(), url.address()),
+            url.origin(),
             "no answer in time",
         )
     }

@@ -25,7 +25,7 @@ impl Instances {
     pub(super) fn of_url(url: &Url) -> Self {
         Self {
             root: tree::root(url, "/services"),
-            address: tree::address(url),
+            address: url.origin(),
         }
     }
 }

@@ -30,7 +30,7 @@ impl MemoryClient {
         Self {
             id: store.number(),
             store,
-            address: format!("{}://{}", url.protocol(), url.address()),
+            address: url.origin(),
             users: Users::default(),
             session: watch::Sender::new(Session::Up {
                 session: 1,

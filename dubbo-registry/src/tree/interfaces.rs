@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dubbo_core::{registry::RegistryError, url::Url};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::{address, join, root};
+use super::{join, root};
 use crate::{
     backend::{Entry, Place},
     layout::InterfaceLayout,
@@ -24,7 +24,7 @@ impl Interfaces {
     pub(crate) fn of_url(url: &Url) -> Self {
         Self {
             root: root(url, "/dubbo"),
-            address: address(url),
+            address: url.origin(),
             has_plain_names: false,
         }
     }

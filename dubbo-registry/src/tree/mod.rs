@@ -25,11 +25,6 @@ pub(crate) fn root(url: &Url, default: &str) -> String {
     absolute(group.unwrap_or(default))
 }
 
-/// What messages call the server at `url`.
-pub(crate) fn address(url: &Url) -> String {
-    format!("{}://{}", url.protocol(), url.address())
-}
-
 /// Where the instances of `application` stand below `root`.
 ///
 /// # Errors

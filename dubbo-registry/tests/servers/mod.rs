@@ -45,7 +45,9 @@ pub(crate) struct Program {
 impl Program {
     /// A program that reaches the server at `address`, which may begin with a login, with `params` in the registry's URL.
     pub(crate) fn new(address: &str, params: &str) -> Self {
-        let text = format!("{}://{address}?{params}", SERVER.plugin);
+        let plugin = SERVER.plugin;
+        // All programs of a test are back within that time.
+        let text = format!("{plugin}://{address}?outage-grace=5s&{params}");
         Self {
             extensions: Extensions::linked().expect("no duplicates"),
             url: text.parse().expect("a URL"),

@@ -6,7 +6,7 @@ use dubbo_core::{
     payload::{Adapter as _, Payload},
     status::Status,
 };
-use dubbo_metadata::openapi::{Filter, Format, NOT_AVAILABLE, OpenApi, Version};
+use dubbo_metadata::openapi::{Filter, Format, NOT_AVAILABLE, OpenApi, UnknownVersion, Version};
 
 use super::{
     content::Content,
@@ -36,7 +36,7 @@ fn document(api: &OpenApi, request: OpenApiRequest) -> Result<String, String> {
     let version: Version = request
         .openapi
         .parse()
-        .map_err(|error: dubbo_metadata::openapi::UnknownVersion| error.to_string())?;
+        .map_err(|error: UnknownVersion| error.to_string())?;
     let pretty = request.pretty.unwrap_or_default();
     let format = match OpenApiFormat::try_from(request.format.unwrap_or_default()) {
         Ok(OpenApiFormat::Json) if pretty => Format::PrettyJson,
@@ -63,8 +63,12 @@ mod tests {
 
     use dubbo_core::service::{CallKind, MethodDescriptor, ServiceDescriptor};
     use dubbo_metadata::openapi::{DEFAULT_GROUP, Documented, Settings};
+    use serde_json::Value;
 
-    use super::*;
+    use super::{
+        super::proto::{METADATA_SERVICE_V2_DESCRIPTOR, MetadataInfoV2, ServiceInfoV2},
+        *,
+    };
 
     fn api() -> OpenApi {
         let service = |key: &str| {
@@ -119,7 +123,7 @@ mod tests {
         ];
         for (ask, want) in asks {
             let document = asked(ask).expect("a document");
-            let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+            let document: Value = serde_json::from_str(&document).expect("JSON");
             let paths = document["paths"].as_object().expect("paths").keys();
             let want: Vec<_> = want.iter().map(|name| format!("/{name}/get")).collect();
             assert_eq!(paths.collect::<Vec<_>>(), want.iter().collect::<Vec<_>>());
@@ -158,5 +162,90 @@ mod tests {
             refused.contains("2.0") && refused.contains("3.1.0"),
             "{refused}"
         );
+    }
+
+    /// Whether JSON is what `schema` of `document` says.
+    fn fits(json: &Value, schema: &Value, document: &Value) -> bool {
+        let referred = schema["$ref"].as_str();
+        let schema = referred.map_or(schema, |at| {
+            document.pointer(&at[1..]).expect("within the document")
+        });
+        match schema["type"].as_str().expect("a type") {
+            "array" => {
+                let items = json.as_array();
+                items.is_some_and(|items| {
+                    items
+                        .iter()
+                        .all(|item| fits(item, &schema["items"], document))
+                })
+            }
+            "boolean" => json.is_boolean(),
+            "integer" => json.is_i64(),
+            "object" => json.as_object().is_some_and(|map| {
+                map.iter().all(|(key, value)| {
+                    let named = schema["properties"].get(key);
+                    let schema = named.or_else(|| schema.get("additionalProperties"));
+                    schema.is_some_and(|schema| fits(value, schema, document))
+                })
+            }),
+            "string" => match schema["enum"].as_array() {
+                Some(names) => names.contains(json),
+                None => json.is_string(),
+            },
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn messages_are_described_as_they_are_written() {
+        let service = Documented {
+            key: "x.Y".parse().expect("a key"),
+            group: DEFAULT_GROUP.to_owned(),
+            descriptor: Arc::clone(&METADATA_SERVICE_V2_DESCRIPTOR),
+        };
+        let api = OpenApi::new(Settings::default(), vec![service]);
+        let document = document(&api, OpenApiRequest::default()).expect("a document");
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        let service = ServiceInfoV2 {
+            name: "a.B".to_owned(),
+            port: 7,
+            params: [("k".to_owned(), "v".to_owned())].into(),
+            ..ServiceInfoV2::default()
+        };
+        let info = MetadataInfoV2 {
+            app: "demo".to_owned(),
+            services: [("a.B:tri".to_owned(), service)].into(),
+            ..MetadataInfoV2::default()
+        };
+        let request = OpenApiRequest {
+            tag: vec!["a.B".to_owned()],
+            format: Some(OpenApiFormat::Yaml.into()),
+            pretty: Some(true),
+            ..OpenApiRequest::default()
+        };
+        for (json, method, part) in [
+            (
+                serde_json::to_value(info),
+                "GetMetadataInfo",
+                "responses/200",
+            ),
+            (
+                serde_json::to_value(request),
+                "GetOpenAPIInfo",
+                "requestBody",
+            ),
+        ] {
+            let json = json.expect("JSON");
+            let at = format!("/paths/~1x.Y~1{method}/post/{part}/content/application~1json/schema");
+            let schema = document.pointer(&at).expect("a schema");
+            assert!(
+                fits(&json, schema, &document),
+                "{json} is not {schema} of {document}"
+            );
+            assert!(
+                !fits(&serde_json::json!({"nope": 1}), schema, &document),
+                "{schema}"
+            );
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use dubbo::{Instance, Service, Url};
+use dubbo::{Instance, Url};
 use dubbo_core::{
     invoker::Invoker,
     protocol::{Drained, Exporter, Protocol, ProtocolError},
@@ -24,13 +24,9 @@ async fn provide(openapi: &str, sections: &str) -> Instance {
     let yaml = format!(
         "dubbo: {{protocols: {{t: {{ip: 127.0.0.1, port: 0, triple: {{openapi: {{{openapi}}}}}}}}}, {sections}}}"
     );
-    let services: [Service; 2] = [
-        GreeterServer::new(Polite).into(),
-        UserServiceServer::new(Users).into(),
-    ];
-    let builder = services
-        .into_iter()
-        .fold(load(&yaml), |builder, service| builder.provide(service));
+    let builder = load(&yaml)
+        .provide(GreeterServer::new(Polite))
+        .provide(UserServiceServer::new(Users));
     let instance = builder.build().expect("valid");
     instance.start().await.expect("starts");
     instance

@@ -31,7 +31,7 @@ impl Interfaces {
     pub(in crate::nacos) fn of_url(url: &Url) -> Result<Self, limits::Illegal> {
         Ok(Self {
             group: group(url, DEFAULT_GROUP)?,
-            address: format!("{}://{}", url.protocol(), url.address()),
+            address: url.origin(),
             shortened: Mutex::default(),
         })
     }

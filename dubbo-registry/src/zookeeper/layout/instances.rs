@@ -34,7 +34,7 @@ impl Instances {
         let started = since.map_or(0, |since| since.as_millis());
         Self {
             root: tree::root(url, "/services"),
-            address: tree::address(url),
+            address: url.origin(),
             started: started.try_into().unwrap_or(0),
         }
     }

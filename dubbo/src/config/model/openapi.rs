@@ -71,13 +71,12 @@ impl OpenApiConfig {
                 field.clone_from(value);
             }
         }
-        type Check = fn(&str) -> bool;
         for (key, field, list, check, what) in [
             (
                 "default-consumes-media-types",
                 &mut settings.consumes,
                 &self.default_consumes_media_types,
-                is_media_type as Check,
+                is_media_type as fn(&str) -> bool,
                 "is no media type",
             ),
             (

@@ -212,7 +212,7 @@ impl NamedRegistry {
     }
 
     fn address(&self) -> String {
-        format!("{}://{}", self.url.protocol(), self.url.address())
+        self.url.origin()
     }
 
     /// The application as this registry is told of it.
@@ -338,13 +338,10 @@ impl NamedRegistry {
         let mut names: Vec<_> = named.map(str::to_owned).collect();
         let application = self.roads.application.as_ref();
         let key = consumer.service_key();
-        let mappings = application.map(|application| application.consumer.mappings());
-        let mapped = mappings.into_iter().flatten();
-        names.extend(
-            mapped
-                .filter(|mapping| mapping.interface == key.interface())
-                .flat_map(|mapping| mapping.applications),
-        );
+        let views = application.map(|application| application.consumer.mappings());
+        let views = views.into_iter().flatten();
+        let of_interface = views.filter(|view| view.interface == key.interface());
+        names.extend(of_interface.flat_map(|view| view.applications));
         names
     }
 
