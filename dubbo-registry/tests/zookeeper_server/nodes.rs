@@ -225,7 +225,7 @@ async fn a_thousand_instances_are_read_at_once_and_followed_one_by_one() {
     soon("the change of one and the end of another", async {
         loop {
             let list = subscription.current().state.expect("a list");
-            let changed = |i: &ServiceInstance| i.port == 500 && i.metadata["k"] == "second";
+            let changed = |i: &Arc<ServiceInstance>| i.port == 500 && &i.metadata["k"] == "second";
             if list.len() == 999 && list.iter().any(changed) {
                 return;
             }

@@ -5,7 +5,7 @@ mod wishes;
 
 use std::{sync::Arc, time::Duration};
 
-use dubbo_core::url::Url;
+use dubbo_core::{list::List, url::Url};
 use tokio::time::Instant;
 
 use super::{Handle, Reconciler, Seen};
