@@ -52,7 +52,6 @@ struct Disk {
     dumps: Mutex<Dumps>,
 }
 
-#[derive(Default)]
 struct Dumps {
     /// There are none any more once it is closed.
     running: Option<JoinSet<()>>,

@@ -130,9 +130,9 @@ impl Inner {
         let consumer = self.consumer_url(&config, service.interface());
         let mut roads = Vec::new();
         for (_, registry) in self.registries.chosen(config.registry_ids.as_deref()) {
-            let paths = registry
-                .only_path()
-                .map_or(Path::BOTH.to_vec(), |path| vec![path]);
+            let only = registry.only_path();
+            let paths = Path::BOTH.into_iter();
+            let paths = paths.filter(|path| only.is_none_or(|only| only == *path));
             for path in paths {
                 roads.push(self.ask_registry(registry, path, &consumer).await?);
             }

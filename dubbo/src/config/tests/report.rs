@@ -143,6 +143,15 @@ fn what_contradicts_itself_is_refused() {
              `tri: {port: 50051}`\n\
              t.yaml:2:53: dubbo.metadata.rate-limit: expected a whole number from 0 to 1000000, found `-1`",
         ),
+    ] {
+        let report = report(&format!("dubbo:\n  {text}\n"));
+        assert_eq!(report, format!("{want}\n"), "{text}");
+    }
+}
+
+#[test]
+fn services_references_and_migrations_that_cannot_be_are_refused() {
+    for (text, want) in [
         (
             "provider: {version: 1, services: {A: {interface: s.S}, B: {interface: s.S, version: 1}, \
              C: {interface: s.S, version: 2}, s.S: {version: 3, group: g}}}",

@@ -333,16 +333,16 @@ impl NamedRegistry {
 
     /// The applications that provide what `consumer` asks for, as far as it is known without asking anybody.
     pub(super) fn applications_of(&self, consumer: &Url) -> Vec<String> {
-        let named = consumer.param("provided-by").unwrap_or_default().split(',');
-        let named = named.map(str::trim).filter(|name| !name.is_empty());
-        let mut names: Vec<_> = named.map(str::to_owned).collect();
+        let provided_by = consumer.param("provided-by").unwrap_or_default().split(',');
+        let provided_by = provided_by.map(str::trim).filter(|name| !name.is_empty());
+        let mut all: Vec<_> = provided_by.map(str::to_owned).collect();
         let application = self.roads.application.as_ref();
         let key = consumer.service_key();
         let views = application.map(|application| application.consumer.mappings());
         let views = views.into_iter().flatten();
         let of_interface = views.filter(|view| view.interface == key.interface());
-        names.extend(of_interface.flat_map(|view| view.applications));
-        names
+        all.extend(of_interface.flat_map(|view| view.applications));
+        all
     }
 
     async fn close(&self) {

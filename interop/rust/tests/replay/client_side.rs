@@ -25,7 +25,7 @@ async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says
     for recording in RECORDINGS {
         for stream in recording.streams() {
             let finding = if messages::are_known(&stream.path()) {
-                soon(&stream.label, replay(&stream)).await
+                Box::pin(soon(&stream.label, replay(&stream))).await
             } else {
                 Finding::NotServed
             };
