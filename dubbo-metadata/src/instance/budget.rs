@@ -165,7 +165,7 @@ mod tests {
     fn what_is_needed_is_never_shortened() {
         for key in keys::OWN.into_iter().chain(NEEDED) {
             let mut metadata = metadata(&[(key, 2000), ("label", 10)]);
-            let before = metadata[key].clone();
+            let before = metadata[key].to_owned();
             assert_eq!(fit(&mut metadata).left_out, ["label"], "{key}");
             assert_eq!(metadata[key], before, "{key}");
         }

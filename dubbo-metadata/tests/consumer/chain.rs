@@ -488,10 +488,13 @@ async fn only_what_changed_is_made_anew() {
     world.registry.list("app", list.clone());
     world.instances.serve(info("app", "r1", &["a.B:tri"]));
     let mut following = world.follow("a.B").await;
-    // A URL is a pointer to its parts: the same place means the same URL.
-    let mut places = || -> BTreeMap<String, *const u8> {
+    // The host is the instance's own text: the same place means the same instance, and with the weight the same URL.
+    let mut places = || -> BTreeMap<String, (*const u8, Option<String>)> {
         let providers = following.0.current().state.expect("providers").providers;
-        let place = |url: &Url| (url.host().to_owned(), url.host().as_ptr());
+        let place = |url: &Url| {
+            let weight = url.param("weight").map(str::to_owned);
+            (url.host().to_owned(), (url.host().as_ptr(), weight))
+        };
         providers.iter().map(place).collect()
     };
     let before = places();

@@ -464,7 +464,7 @@ impl FakeReport {
         let mut mappings = self.mappings.lock();
         f(mappings
             .entry(interface.to_owned())
-            .or_insert_with(|| watch::channel(Update::new(0, Ok(Instances::default()))).0))
+            .or_insert_with(|| watch::channel(Update::new(0, Ok(Arc::default()))).0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What happens while the registry is away, and what is left behind by those who go.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use dubbo_core::registry::RegistryError;
 use dubbo_metadata::{cache::Cache, model::MetadataInfo};

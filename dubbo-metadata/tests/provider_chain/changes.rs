@@ -22,11 +22,7 @@ async fn metadata_a01_one_instance_says_all_that_consumers_need() {
         "nothing else"
     );
     let instance = world.instance("10.0.0.1:50051");
-    let metadata: Vec<_> = instance
-        .metadata
-        .iter()
-        
-        .collect();
+    let metadata: Vec<_> = instance.metadata.iter().collect();
     assert_eq!(
         metadata,
         [

@@ -129,7 +129,7 @@ async fn what_customizers_write_is_kept_in_step_in_place() {
     });
     provider.export(&greet("")).expect("valid");
     provider.register().await.expect("registered");
-    let said = |key: &str| world.instance("10.0.0.1:50051").metadata[key].clone();
+    let said = |key: &str| world.instance("10.0.0.1:50051").metadata[key].to_owned();
     assert_eq!(
         (said("serves"), said("at")),
         ("1".to_owned(), "0".to_owned())

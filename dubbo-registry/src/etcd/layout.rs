@@ -181,11 +181,7 @@ mod tests {
         let instance = read(json).expect("an instance");
         assert!(!instance.enabled && !instance.healthy);
         assert_eq!(instance.weight, 5);
-        let metadata: Vec<_> = instance
-            .metadata
-            .iter()
-            
-            .collect();
+        let metadata: Vec<_> = instance.metadata.iter().collect();
         assert_eq!(metadata, [("dubbo.tag", "t"), ("n", "1")]);
     }
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use dubbo_core::{discovery::{Instances, ServiceInstance}, subscription::Subscription};
+use dubbo_core::{
+    discovery::{Instances, ServiceInstance},
+    subscription::Subscription,
+};
 use dubbo_test::soon;
 use tokio::time::Instant;
 

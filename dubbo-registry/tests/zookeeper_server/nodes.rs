@@ -1,6 +1,6 @@
 //! Nodes as they stand on the server.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use dubbo_core::{
     discovery::ServiceInstance,

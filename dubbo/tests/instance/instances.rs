@@ -1,8 +1,11 @@
 //! What the instances of an application say about themselves, and what becomes of it where they are looked for.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use dubbo::{
@@ -74,11 +77,7 @@ async fn labels_and_variables_stand_in_the_instance() {
         provider.start().await.expect("starts");
         let (_, metadata) = said(&shared).await;
         for (key, value) in want {
-            assert_eq!(
-                metadata.get(key),
-                Some(*value),
-                "{key}"
-            );
+            assert_eq!(metadata.get(key), Some(*value), "{key}");
         }
     }
 }

@@ -85,7 +85,7 @@ fn known(seen: &Seen<List<Entry<Url>>>) -> Result<Vec<String>, String> {
     }
 }
 
-fn names(entries: &[Entry<Url>]) -> Vec<String> {
+fn names(entries: &List<Entry<Url>>) -> Vec<String> {
     let mut names: Vec<_> = entries.iter().map(|e| e.value.host().to_owned()).collect();
     names.sort();
     names

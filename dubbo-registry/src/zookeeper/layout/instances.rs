@@ -183,7 +183,7 @@ mod tests {
             assert_eq!((&*instance.host, instance.port), ("10.0.0.8", 20880));
             assert!(instance.enabled && instance.healthy);
             assert_eq!(
-                instance.metadata["dubbo.metadata.revision"],
+                &instance.metadata["dubbo.metadata.revision"],
                 "c1d1ea28445cbf4e926225ffda9b42c1"
             );
         }
@@ -201,9 +201,9 @@ mod tests {
         let instance = layout()
             .read("demo-java", &entry(JAVA))
             .expect("an instance");
-        assert_eq!(instance.metadata["meta-v"], "1.0.0");
+        assert_eq!(&instance.metadata["meta-v"], "1.0.0");
         assert_eq!(
-            instance.metadata["dubbo.endpoints"],
+            &instance.metadata["dubbo.endpoints"],
             r#"[{"port":20880,"protocol":"dubbo"}]"#
         );
         let written = layout().write(&instance).expect("JSON");
@@ -219,8 +219,8 @@ mod tests {
     fn dubbo_gos_document_is_read_with_its_tag() {
         let instance = layout().read("demo-app", &entry(GO)).expect("an instance");
         assert_eq!(instance.id(), "10.0.0.7:20000");
-        assert_eq!(instance.metadata["dubbo.tag"], "gray");
-        assert_eq!(instance.metadata["registry.id"], "zk");
+        assert_eq!(&instance.metadata["dubbo.tag"], "gray");
+        assert_eq!(&instance.metadata["registry.id"], "zk");
         let written = layout().write(&instance).expect("JSON").value;
         let json: Value = serde_json::from_slice(&written).expect("JSON");
         assert_eq!(json["tag"], "gray");
@@ -261,11 +261,7 @@ mod tests {
     fn values_that_are_no_texts_become_some() {
         let json = r#"{"address":"h","port":1,"payload":{"metadata":{"n":1,"b":true,"x":null,"o":{"k":[1]}}}}"#;
         let instance = layout().read("a", &entry(json)).expect("an instance");
-        let metadata: Vec<_> = instance
-            .metadata
-            .iter()
-            .map(|(k, v)| (&**k, &**v))
-            .collect();
+        let metadata: Vec<_> = instance.metadata.iter().collect();
         assert_eq!(metadata, [("b", "true"), ("n", "1"), ("o", r#"{"k":[1]}"#)]);
         for payload in ["null", "7", r#""text""#, r#"{"metadata":[]}"#] {
             let json = format!(r#"{{"address":"h","port":1,"payload":{payload}}}"#);
