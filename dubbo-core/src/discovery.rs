@@ -2,7 +2,7 @@
 
 mod plugins;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -10,7 +10,9 @@ pub use plugins::{
     Described, DescribedService, InstanceCustomizer, InstanceDraft, InstanceListFilter,
 };
 
-use crate::{registry::RegistryError, subscription::Subscription, url::Url};
+use crate::{
+    list::List, registry::RegistryError, subscription::Subscription, text_map::TextMap, url::Url,
+};
 
 /// A registry of application instances.
 ///
@@ -41,26 +43,26 @@ pub trait ServiceDiscovery: Send + Sync + 'static {
     async fn unregister(&self, instance: &ServiceInstance) -> Result<(), RegistryError>;
 
     /// Reads the instances of `application` once.
-    async fn snapshot(&self, application: &str) -> Result<Arc<[ServiceInstance]>, RegistryError>;
+    async fn snapshot(&self, application: &str) -> Result<Instances, RegistryError>;
 
     /// Follows the instances of `application`.
-    async fn watch(
-        &self,
-        application: &str,
-    ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError>;
+    async fn watch(&self, application: &str) -> Result<Subscription<Instances>, RegistryError>;
 
     /// Takes back what was registered through this value, and ends its subscriptions.
     async fn close(&self);
 }
+
+/// The instances of an application. One that stays as it was is the same allocation in the next list.
+pub type Instances = List<Arc<ServiceInstance>>;
 
 /// One running process of an application, known by its host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceInstance {
     /// The application's name.
-    pub application: String,
+    pub application: Arc<str>,
     /// Where it is reached.
-    pub host: String,
+    pub host: Arc<str>,
     /// The port of its first protocol.
     pub port: u16,
     /// Whether the registry thinks it alive.
@@ -70,12 +72,12 @@ pub struct ServiceInstance {
     /// Its share of the calls as the registry has it, in Dubbo's scale: 100 by default.
     pub weight: u32,
     /// What it says about itself, such as `dubbo.metadata.revision`.
-    pub metadata: BTreeMap<String, String>,
+    pub metadata: TextMap,
 }
 
 impl ServiceInstance {
     /// A healthy, enabled instance without metadata.
-    pub fn new(application: impl Into<String>, host: impl Into<String>, port: u16) -> Self {
+    pub fn new(application: impl Into<Arc<str>>, host: impl Into<Arc<str>>, port: u16) -> Self {
         Self {
             application: application.into(),
             host: host.into(),
@@ -83,7 +85,7 @@ impl ServiceInstance {
             healthy: true,
             enabled: true,
             weight: DEFAULT_WEIGHT,
-            metadata: BTreeMap::new(),
+            metadata: TextMap::new(),
         }
     }
 

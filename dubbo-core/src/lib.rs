@@ -27,6 +27,7 @@ pub mod extension;
 pub mod filter;
 pub mod invocation;
 pub mod invoker;
+pub mod list;
 pub mod metadata;
 pub mod panics;
 pub mod payload;

@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{explain::Step, subscription::Subscription, url::Url};
+use crate::{explain::Step, list::List, subscription::Subscription, url::Url};
 
 /// A registry of provider and consumer URLs.
 ///
@@ -66,7 +66,7 @@ pub trait Registry: Send + Sync + 'static {
 #[non_exhaustive]
 pub struct RegistrySnapshot {
     /// The providers.
-    pub providers: Arc<[Url]>,
+    pub providers: List<Url>,
     /// Override rules.
     pub configurators: Arc<[Url]>,
     /// Routing rules.
@@ -78,7 +78,7 @@ pub struct RegistrySnapshot {
 
 impl RegistrySnapshot {
     /// A snapshot with providers only.
-    pub fn of_providers(providers: impl Into<Arc<[Url]>>) -> Self {
+    pub fn of_providers(providers: impl Into<List<Url>>) -> Self {
         Self {
             providers: providers.into(),
             ..Self::default()

@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Ordering,
+    collections::{BTreeSet, HashSet},
     fmt,
     hash::{Hash, Hasher},
     iter::Peekable,
@@ -9,6 +10,8 @@ use std::{
     slice,
     sync::Arc,
 };
+
+use serde::{Serialize, Serializer};
 
 /// A map from texts to texts, in the order of the keys: the parameters of a URL, the metadata of an instance.
 ///
@@ -61,7 +64,11 @@ impl TextMap {
         }
         match position(&self.own, &key) {
             Ok(at) => self.own[at].1 = value,
-            Err(at) => self.own.insert(at, (key, value)),
+            Err(at) => {
+                // Thousands of maps have one or two of their own.
+                self.own.reserve_exact(1);
+                self.own.insert(at, (key, value));
+            }
         }
         self.settle();
     }
@@ -143,8 +150,53 @@ impl TextMap {
     }
 }
 
+/// What maps have in common that were not made from each other, such as those that were read from a registry.
+#[derive(Debug, Default)]
+pub struct Common {
+    keys: BTreeSet<Arc<str>>,
+    known: HashSet<Arc<[Entry]>>,
+    /// How many are known before those that no map has any more are forgotten.
+    limit: usize,
+}
+
+impl Common {
+    /// `map`, which has all entries but `own` in common with maps that were given here before and are the same in them.
+    pub fn share(&mut self, map: &TextMap, own: impl Fn(&str) -> bool) -> TextMap {
+        let (mut own, rest): (Vec<_>, Vec<_>) =
+            map.entries().cloned().partition(|(key, _)| own(key));
+        for (key, _) in &mut own {
+            if let Some(known) = self.keys.get(key) {
+                key.clone_from(known);
+            } else if self.keys.len() < FEW {
+                self.keys.insert(Arc::clone(key));
+            }
+        }
+        if rest.is_empty() {
+            return TextMap { shared: None, own };
+        }
+        let shared = if let Some(shared) = self.known.get(&*rest) {
+            Arc::clone(shared)
+        } else {
+            if self.known.len() >= self.limit {
+                self.known.retain(|known| Arc::strong_count(known) > 1);
+                self.limit = (2 * self.known.len()).max(FEW);
+            }
+            let shared: Arc<[Entry]> = rest.into();
+            self.known.insert(Arc::clone(&shared));
+            shared
+        };
+        TextMap {
+            shared: Some(shared),
+            own: own.into_iter().collect::<Box<[_]>>().into(),
+        }
+    }
+}
+
+/// How many may be known that are of no use.
+const FEW: usize = 16;
+
 /// How many entries are no loss when each map has them of its own.
-const OWN: usize = 4;
+const OWN: usize = 8;
 
 fn position(entries: &[Entry], key: &str) -> Result<usize, usize> {
     entries.binary_search_by(|(other, _)| (**other).cmp(key))
@@ -229,6 +281,12 @@ impl<K: Into<Arc<str>>, V: Into<Arc<str>>> Extend<(K, V)> for TextMap {
 impl<K: Into<Arc<str>>, V: Into<Arc<str>>, const N: usize> From<[(K, V); N]> for TextMap {
     fn from(entries: [(K, V); N]) -> Self {
         entries.into_iter().collect()
+    }
+}
+
+impl Serialize for TextMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self)
     }
 }
 

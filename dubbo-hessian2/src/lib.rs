@@ -46,9 +46,9 @@ extern crate self as dubbo_hessian2;
 
 mod class;
 mod decode;
-mod describe;
 #[doc(hidden)]
 pub mod derive_support;
+mod describe;
 mod encode;
 mod error;
 pub mod java;

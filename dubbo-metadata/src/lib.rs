@@ -34,8 +34,8 @@
 //! It knows no backend and no wire: registries and reports are traits of `dubbo-core`, and a call to the metadata service
 //! of an instance is [`consumer::Fetch`].
 
-pub mod clock;
 pub mod cache;
+pub mod clock;
 pub mod consumer;
 pub mod definition;
 pub mod error;

@@ -7,6 +7,7 @@ use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -54,8 +55,8 @@ pub(crate) trait Backend: Client {
         entries: &[Entry<Self::Value>],
     ) -> Result<(), RegistryError>;
 
-    /// All that anybody shows in `place`. A place that is not there is empty.
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Self::Value>>, RegistryError>;
+    /// All that anybody shows in `place`, in the order of the ids. A place that is not there is empty.
+    async fn read(&self, place: &Place) -> Result<List<Entry<Self::Value>>, RegistryError>;
 
     /// The names of all places in `folder`, for those who follow every service. A folder that is not there is empty.
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError>;
@@ -120,6 +121,12 @@ pub(crate) struct Entry<V> {
     pub(crate) id: Arc<str>,
     /// What it says.
     pub(crate) value: V,
+}
+
+/// The entries in the order of their ids.
+pub(crate) fn by_id<V>(mut entries: Vec<Entry<V>>) -> List<Entry<V>> {
+    entries.sort_by(|one, other| one.id.cmp(&other.id));
+    entries.into()
 }
 
 /// Where a text is kept: `group` is a folder of ZooKeeper (`/dubbo/mapping`) or a group of Nacos, `name` a node or data id.

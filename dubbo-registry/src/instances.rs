@@ -4,9 +4,11 @@ use std::{fmt, mem, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{
-    discovery::{ServiceDiscovery, ServiceInstance},
+    discovery::{Instances as InstanceList, ServiceDiscovery, ServiceInstance},
+    list::List,
     registry::RegistryError,
     subscription::Subscription,
+    text_map::Common,
     url::{Url, UrlError},
 };
 use tokio::sync::watch;
@@ -122,7 +124,7 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         }
     }
 
-    async fn snapshot(&self, application: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
+    async fn snapshot(&self, application: &str) -> Result<InstanceList, RegistryError> {
         let place = self.place("read the instances of", application)?;
         let entries = self.handle.reconciler().read(&place).await;
         let entries = entries.map_err(|error| {
@@ -130,23 +132,23 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         })?;
         let instances = entries
             .iter()
-            .filter_map(|e| self.layout.read(application, e));
+            .filter_map(|e| self.layout.read(application, e).map(Arc::new));
         Ok(instances.collect())
     }
 
-    async fn watch(
-        &self,
-        application: &str,
-    ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
+    async fn watch(&self, application: &str) -> Result<Subscription<InstanceList>, RegistryError> {
         let place = self.place("follow the instances of", application)?;
         let followed = self.handle.reconciler().follow(&place);
-        let list = List {
+        let list = Followed {
             seen: followed.seen(),
             _followed: followed,
             layout: Arc::clone(&self.layout),
-            application: application.to_owned(),
+            application: application.into(),
+            entries: List::default(),
+            instances: List::default(),
+            common: Common::default(),
             address: self.handle.address().to_owned(),
-            protected: self.keeps_last.then(Arc::default),
+            protected: self.keeps_last.then(List::default),
         };
         Ok(self.handle.view(list).await)
     }
@@ -165,37 +167,86 @@ impl<B: Backend, L> fmt::Debug for Instances<B, L> {
 }
 
 /// The instances of one application, as they are followed.
-struct List<V, L> {
+struct Followed<V, L> {
     _followed: FollowedPlace<V>,
-    seen: watch::Receiver<Seen<Arc<[Entry<V>]>>>,
+    seen: watch::Receiver<Seen<List<Entry<V>>>>,
     layout: Arc<L>,
-    application: String,
+    application: Arc<str>,
     address: String,
+    /// What stood there last, in the order of the ids.
+    entries: List<Entry<V>>,
+    /// Those of it that are instances.
+    instances: InstanceList,
+    common: Common,
     /// With empty protection, those that stay when there are none any more.
-    protected: Option<Arc<[ServiceInstance]>>,
+    protected: Option<InstanceList>,
+}
+
+impl<V: PartialEq, L: InstanceLayout<V>> Followed<V, L> {
+    /// Reads what has changed.
+    fn take(&mut self, entries: List<Entry<V>>) {
+        let old = mem::replace(&mut self.entries, entries.clone());
+        // If not, nobody knows which instance an entry was.
+        let are_all = self.instances.len() == old.len();
+        if let Some(positions) = entries.differing(&old).filter(|_| are_all) {
+            let others = positions.into_iter().filter(|at| entries[*at] != old[*at]);
+            let others: Option<Vec<_>> = others
+                .map(|at| Some((at, self.read(&entries[at])?)))
+                .collect();
+            if let Some(others) = others {
+                self.instances = self.instances.with(others);
+                return;
+            }
+        }
+        let before = mem::take(&mut self.instances);
+        let before = if are_all { before } else { List::default() };
+        let mut before = old.iter().zip(&before).peekable();
+        let mut instances = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            while before.next_if(|(old, _)| old.id < entry.id).is_some() {}
+            let instance = match before.next_if(|(old, _)| *old == entry) {
+                Some((_, instance)) => Some(Arc::clone(instance)),
+                None => self.read(entry),
+            };
+            instances.extend(instance);
+        }
+        self.instances = instances.into();
+    }
+
+    fn read(&mut self, entry: &Entry<V>) -> Option<Arc<ServiceInstance>> {
+        let mut instance = self.layout.read(&self.application, entry)?;
+        instance.application = Arc::clone(&self.application);
+        instance.metadata = self.common.share(&instance.metadata, is_own);
+        Some(Arc::new(instance))
+    }
+}
+
+/// Whether instances that are alike differ in the value of `key`.
+fn is_own(key: &str) -> bool {
+    ["id", "timestamp"].contains(&key)
 }
 
 #[async_trait]
-impl<V, L> Merge for List<V, L>
+impl<V, L> Merge for Followed<V, L>
 where
     V: Clone + PartialEq + fmt::Debug + Send + Sync + 'static,
     L: InstanceLayout<V>,
 {
-    type State = Arc<[ServiceInstance]>;
+    type State = InstanceList;
 
     fn now(&mut self) -> Option<News<Self::State>> {
         let seen = self.seen.borrow_and_update();
         if let Some(error) = &seen.error {
             return Some(Err(Arc::clone(error)));
         }
-        let entries = seen.last.as_ref()?.iter();
-        let read = entries.filter_map(|entry| self.layout.read(&self.application, entry));
-        let mut instances: Self::State = read.collect();
+        let entries = seen.last.clone()?;
         drop(seen);
+        self.take(entries);
+        let mut instances = self.instances.clone();
         if let Some(last) = &mut self.protected {
             if instances.is_empty() && !last.is_empty() {
                 tracing::warn!(
-                    application = self.application,
+                    application = &*self.application,
                     instances = last.len(),
                     "the registry lists no instance any more; the last ones stay because of enable-empty-protection"
                 );

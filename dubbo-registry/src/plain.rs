@@ -109,7 +109,7 @@ impl InstanceLayout<Url> for Plain {
 
     fn write(&self, instance: &ServiceInstance) -> Result<Entry<Url>, RegistryError> {
         let metadata = instance.metadata.iter();
-        let url = Url::new(INSTANCE, &instance.host)
+        let url = Url::new(INSTANCE, &*instance.host)
             .with_port(instance.port)
             .with_param("weight", instance.weight.to_string())
             .with_param("healthy", instance.healthy.to_string())

@@ -1,6 +1,6 @@
 //! What a program adds to application-level discovery: to what its own instances say, and to what it hears of others.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::ServiceInstance;
 use crate::{extension::BoxError, service::ServiceKey};
@@ -55,7 +55,7 @@ pub trait InstanceCustomizer: Send + Sync {
 ///
 /// It is made with the URL of the registry that the lists come from. It must be quick.
 pub trait InstanceListFilter: Send + Sync + 'static {
-    /// Takes out instances of `application`, or changes what they say.
+    /// Takes out instances of `application`, or changes what they say, each as a copy of its own ([`Arc::make_mut`]).
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ pub trait InstanceListFilter: Send + Sync + 'static {
     fn filter(
         &self,
         application: &str,
-        instances: &mut Vec<ServiceInstance>,
+        instances: &mut Vec<Arc<ServiceInstance>>,
     ) -> Result<(), BoxError>;
 }
 
@@ -91,12 +91,12 @@ impl InstanceDraft {
 
     /// What it says under `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.instance.metadata.get(key).map(String::as_str)
+        self.instance.metadata.get(key)
     }
 
     /// Says `value` under `key`, whatever stood there.
-    pub fn set(&mut self, key: impl Into<String>, value: impl Into<String>) {
-        self.instance.metadata.insert(key.into(), value.into());
+    pub fn set(&mut self, key: impl Into<Arc<str>>, value: impl Into<Arc<str>>) {
+        self.instance.metadata.insert(key, value);
     }
 
     /// Says nothing under `key`.
@@ -105,7 +105,7 @@ impl InstanceDraft {
     }
 
     /// Says where the instance is reached. The framework alone does this: an instance is known by its address.
-    pub fn set_address(&mut self, host: impl Into<String>, port: u16) {
+    pub fn set_address(&mut self, host: impl Into<Arc<str>>, port: u16) {
         self.instance.host = host.into();
         self.instance.port = port;
     }

@@ -32,10 +32,10 @@ struct Parts {
 
 impl Url {
     /// A URL of `protocol` at `host`, without port, path and parameters. IPv6 hosts are given without brackets.
-    pub fn new(protocol: impl Into<String>, host: impl Into<String>) -> Self {
+    pub fn new(protocol: impl Into<Arc<str>>, host: impl Into<Arc<str>>) -> Self {
         Self(Arc::new(Parts {
-            protocol: protocol.into().into(),
-            host: host.into().into(),
+            protocol: protocol.into(),
+            host: host.into(),
             ..Parts::default()
         }))
     }
@@ -140,13 +140,13 @@ impl Url {
     }
 
     /// The same URL with another protocol.
-    pub fn with_protocol(&self, protocol: impl Into<String>) -> Self {
-        self.changed(|parts| parts.protocol = protocol.into().into())
+    pub fn with_protocol(&self, protocol: impl Into<Arc<str>>) -> Self {
+        self.changed(|parts| parts.protocol = protocol.into())
     }
 
     /// The same URL at another host.
-    pub fn with_host(&self, host: impl Into<String>) -> Self {
-        self.changed(|parts| parts.host = host.into().into())
+    pub fn with_host(&self, host: impl Into<Arc<str>>) -> Self {
+        self.changed(|parts| parts.host = host.into())
     }
 
     /// The same URL at another port.
@@ -174,17 +174,15 @@ impl Url {
     }
 
     /// The same URL with one parameter set.
-    pub fn with_param(&self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        let (key, value): (String, String) = (key.into(), value.into());
+    pub fn with_param(&self, key: impl Into<Arc<str>>, value: impl Into<Arc<str>>) -> Self {
         self.changed(|parts| parts.params.insert(key, value))
     }
 
     /// The same URL with several parameters set.
-    pub fn with_params<K: Into<String>, V: Into<String>>(
+    pub fn with_params<K: Into<Arc<str>>, V: Into<Arc<str>>>(
         &self,
         params: impl IntoIterator<Item = (K, V)>,
     ) -> Self {
-        let params = params.into_iter().map(|(k, v)| (k.into(), v.into()));
         self.changed(|parts| parts.params.extend(params))
     }
 

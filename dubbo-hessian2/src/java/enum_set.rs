@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{ClassName, object::present};
 use crate::{
-    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, Shape, ToHessian, Types,
+    DecodeError, Decoder, EncodeError, Encoder, FromHessian, JavaType, Kind, Shape, ToHessian,
+    Types,
 };
 
 /// A set of constants of one enum, in the order of `T`, which should be the one of declaration, as in Java.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use dubbo_core::{
-    discovery::ServiceInstance,
+    discovery::{Instances, ServiceInstance},
     registry::{RegistryError, RegistryErrorKind},
 };
 use tokio::{
@@ -18,13 +18,14 @@ use super::{
     load::Wanted,
     metrics::AppGauges,
     moves::Moves,
+    roster::{Known, Roster, Taken, is_another},
     shared::Shared,
     source::Source,
     store::{Followed, Metadata},
     tasks::Running,
-    view::{AppState, InstanceView, RevisionState, Serves, endpoints, said},
+    view::{AppState, RevisionState, Serving, said},
 };
-use crate::{instance::keys, model::MetadataInfo, revision::Revision};
+use crate::{instance::keys, revision::Revision};
 
 /// One application of one registry, followed once for all who need it (`docs/spec/metadata.md` §5.4, §6.2). It ends when
 /// nobody does any more.
@@ -67,21 +68,20 @@ struct Follower {
     shared: Arc<Shared>,
     publish: watch::Sender<Arc<AppState>>,
     state: AppState,
-    /// By id.
-    instances: BTreeMap<Arc<str>, Known>,
+    roster: Roster,
     revisions: HashMap<Arc<str>, Arc<Followed>>,
+    /// When an instance has been stale for long enough.
+    expiry: Option<Instant>,
     /// Told when something about a revision changed.
     wake: Arc<Notify>,
     gauges: AppGauges,
 }
 
-struct Known {
-    view: Arc<InstanceView>,
-    revision: Option<Arc<str>>,
-    /// The newest metadata that it was known to have.
-    last_good: Option<Arc<MetadataInfo>>,
-    /// Until when that counts.
-    stale_until: Option<Instant>,
+/// What is to be looked at before it is shown.
+enum Look {
+    All,
+    /// Instances by their positions, of which each has the revision that it had.
+    Some(Vec<usize>),
 }
 
 impl Follower {
@@ -92,7 +92,8 @@ impl Follower {
             shared,
             publish,
             state: AppState::default(),
-            instances: BTreeMap::new(),
+            roster: Roster::default(),
+            expiry: None,
             revisions: HashMap::new(),
             wake: Arc::default(),
         }
@@ -107,18 +108,18 @@ impl Follower {
         });
         let wake = Arc::clone(&self.wake);
         loop {
-            let expiry = self.instances.values().filter_map(|i| i.stale_until).min();
-            let changed = tokio::select! {
+            let expiry = self.expiry;
+            let look = tokio::select! {
                 list = source.next() => match list {
                     Ok(list) => self.receive(list),
                     Err(error) if !source.is_open() && self.is_refused(&error) => self.leave_out(error),
                     Err(error) => self.lose(error),
                 },
-                () = wake.notified() => true,
-                () = sleep_until(expiry.unwrap_or_else(Instant::now)), if expiry.is_some() => true,
+                () = wake.notified() => Some(Look::All),
+                () = sleep_until(expiry.unwrap_or_else(Instant::now)), if expiry.is_some() => Some(Look::All),
             };
-            if changed {
-                self.publish();
+            if let Some(look) = look {
+                self.publish(look);
             }
         }
     }
@@ -130,7 +131,7 @@ impl Follower {
     }
 
     /// Is as if nobody had named it, for others may provide the interface.
-    fn leave_out(&mut self, error: Arc<RegistryError>) -> bool {
+    fn leave_out(&mut self, error: Arc<RegistryError>) -> Option<Look> {
         let is_news = self.state.refused.is_none();
         if is_news {
             tracing::warn!(
@@ -140,11 +141,11 @@ impl Follower {
             self.state.refused = Some(error);
             self.state.failing = None;
         }
-        is_news
+        is_news.then_some(Look::All)
     }
 
     /// Keeps the instances: nobody knows of better ones.
-    fn lose(&mut self, error: Arc<RegistryError>) -> bool {
+    fn lose(&mut self, error: Arc<RegistryError>) -> Option<Look> {
         let is_news = self
             .state
             .failing
@@ -152,90 +153,81 @@ impl Follower {
             .is_none_or(|last| last.to_string() != error.to_string());
         if is_news {
             tracing::warn!(
-                application = &*self.name, instances = self.instances.len(), %error,
+                application = &*self.name, instances = self.roster.known().len(), %error,
                 "the registry fails; the last instances are kept"
             );
             self.state.failing = Some(error);
         }
-        is_news
+        is_news.then_some(Look::All)
     }
 
-    /// Takes in what filters leave of a list; whether that changed anything.
-    fn receive(&mut self, list: Arc<[ServiceInstance]>) -> bool {
+    /// Takes in what filters leave of a list; what of it has to be looked at, if anything.
+    fn receive(&mut self, list: Instances) -> Option<Look> {
         let (list, left_out) = self.shared.filters.apply(&self.name, list);
         let is_news = left_out != self.state.left_out;
         self.state.left_out = left_out;
-        self.take(&list) || is_news
+        let look = self.take(list);
+        if is_news { Some(Look::All) } else { look }
     }
 
-    /// Takes in a list; whether that changed anything.
-    fn take(&mut self, list: &[ServiceInstance]) -> bool {
-        if list.is_empty() && !self.instances.is_empty() && self.shared.empty_protection {
+    /// Takes in a list; what of it has to be looked at, if anything.
+    fn take(&mut self, list: Instances) -> Option<Look> {
+        if list.is_empty() && !self.roster.known().is_empty() && self.shared.empty_protection {
             tracing::warn!(
                 application = &*self.name,
-                instances = self.instances.len(),
+                instances = self.roster.known().len(),
                 "the registry lists no instance; the last ones are kept, because empty protection is on"
             );
-            return self.state.failing.take().is_some();
+            return self.state.failing.take().map(|_| Look::All);
         }
-        let mut changed = !self.state.listed || self.state.failing.is_some();
+        let is_first = !self.state.listed;
+        let is_news = is_first || self.state.failing.is_some();
         self.state.listed = true;
         self.state.refused = None;
         self.state.failing = None;
 
-        let mut before = std::mem::take(&mut self.instances);
-        let mut disabled = 0;
-        for instance in list {
-            if !instance.enabled {
-                disabled += 1;
-                continue;
+        let revisions = &self.revisions;
+        let refresh = |known: &Known, instance: &ServiceInstance| {
+            refresh_if_weak(revisions, known, instance);
+        };
+        match self.roster.take(list, refresh) {
+            Taken::Some(changed) => {
+                for &place in &changed {
+                    self.offer_changed(place);
+                }
+                if is_news {
+                    Some(Look::All)
+                } else {
+                    (!changed.is_empty()).then_some(Look::Some(changed))
+                }
             }
-            let id: Arc<str> = instance.id().into();
-            let known = match before.remove(&id) {
-                Some(known) if *known.view.instance == *instance => known,
-                Some(known) => {
-                    changed = true;
-                    self.refresh_if_weak(&known, instance);
-                    known.changed_to(instance)
-                }
-                // The registry lists it twice; the first one counts.
-                None if self.instances.contains_key(&id) => continue,
-                None => {
-                    changed = true;
-                    Known::new(&id, instance)
-                }
-            };
-            self.instances.insert(id, known);
+            Taken::Members => {
+                self.follow_revisions();
+                Some(Look::All)
+            }
         }
-        changed |= !before.is_empty() || disabled != self.state.disabled;
-        self.state.disabled = disabled;
-        if changed {
-            self.follow_revisions();
-        }
-        changed
     }
 
-    /// A process that took the place of another may serve something else under the same checksum.
-    fn refresh_if_weak(&self, known: &Known, instance: &ServiceInstance) {
-        let old = &known.view.instance;
-        let is_another = [keys::TIMESTAMP, keys::ENDPOINTS]
-            .iter()
-            .any(|key| said(old, key) != said(instance, key));
-        let stays = known.revision.as_deref() == said(instance, keys::REVISION);
-        if let Some(revision) = &known.revision
-            && is_another
-            && stays
-            && Revision::of(revision) == Revision::Weak
-            && let Some(followed) = self.revisions.get(revision)
-        {
-            followed.refresh();
+    /// Has the one at `place` asked as it is now, where somebody has to be asked.
+    fn offer_changed(&mut self, place: usize) {
+        let Some(revision) = &self.roster.known()[place].revision else {
+            return;
+        };
+        if let Some(followed) = self.revisions.get(revision).filter(|it| it.asks()) {
+            let candidates = self.roster.known().iter();
+            let candidates = candidates.filter(|known| known.revision.as_ref() == Some(revision));
+            followed.offer(
+                candidates
+                    .map(|known| Arc::clone(&known.view.instance))
+                    .collect(),
+            );
         }
     }
 
     /// Follows the revisions that instances have, and no others.
     fn follow_revisions(&mut self) {
         let mut candidates: HashMap<Arc<str>, Vec<Arc<ServiceInstance>>> = HashMap::new();
-        for known in self.instances.values() {
+        for known in self.roster.known() {
             if let Some(revision) = &known.revision {
                 candidates
                     .entry(Arc::clone(revision))
@@ -260,110 +252,80 @@ impl Follower {
     }
 
     /// Looks at what is known of the revisions now, and shows the instances as they are by that.
-    fn publish(&mut self) {
+    fn publish(&mut self, look: Look) {
+        let stale_until = Instant::now() + self.shared.stale_grace;
+        let mut moves = Moves::default();
+        match look {
+            Look::Some(places) => {
+                for &place in &places {
+                    let known = &self.roster.known()[place];
+                    let followed = known.revision.as_ref().map(|it| &self.revisions[it]);
+                    let metadata = followed.map(|followed| followed.metadata());
+                    self.roster
+                        .look_at(place, metadata.as_ref(), stale_until, &mut moves);
+                }
+                let expiry = self.roster.expiry(places.iter().copied());
+                self.expiry = self.expiry.into_iter().chain(expiry).min();
+                let view = |place: usize| (place, Arc::clone(&self.roster.known()[place].view));
+                self.state.instances = self.state.instances.with(places.into_iter().map(view));
+            }
+            Look::All => {
+                self.look_at_all(stale_until, &mut moves);
+                let views = self.roster.known().iter();
+                self.state.instances = views.map(|known| Arc::clone(&known.view)).collect();
+            }
+        }
+        moves.log(&self.name);
+        self.publish.send_replace(Arc::new(self.state.clone()));
+    }
+
+    fn look_at_all(&mut self, stale_until: Instant, moves: &mut Moves) {
         let known: HashMap<&Arc<str>, Metadata> = self
             .revisions
             .iter()
             .map(|(revision, followed)| (revision, followed.metadata()))
             .collect();
-        let mut counts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
-        let stale_until = Instant::now() + self.shared.stale_grace;
-        let mut moves = Moves::default();
-        for instance in self.instances.values_mut() {
-            let metadata = instance.revision.as_ref().map(|revision| &known[revision]);
-            instance.look_at(metadata, stale_until, &mut moves);
+        let mut counts: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+        self.state.serving = Serving::default();
+        let all = 0..self.roster.known().len();
+        for place in all.clone() {
+            let revision = self.roster.known()[place].revision.clone();
+            let metadata = revision.as_ref().map(|revision| &known[revision]);
+            self.roster.look_at(place, metadata, stale_until, moves);
+            let serves = &self.roster.known()[place].view.serves;
+            self.state.serving.count(serves);
+            if let Some(revision) = revision {
+                *counts.entry(revision).or_default() += 1;
+            }
         }
-        moves.log(&self.name);
-        for revision in self.instances.values().filter_map(|i| i.revision.as_ref()) {
-            *counts.entry(revision).or_default() += 1;
-        }
-        self.state.instances = self
-            .instances
-            .values()
-            .map(|instance| Arc::clone(&instance.view))
-            .collect();
+        self.expiry = self.roster.expiry(all);
+        self.state.disabled = self.roster.disabled();
         self.state.revisions = counts
             .into_iter()
             .map(|(revision, instances)| RevisionState {
-                revision: Arc::clone(revision),
+                metadata: known[&revision].clone(),
+                revision,
                 instances,
-                metadata: known[revision].clone(),
             })
             .collect();
         self.gauges.show(&self.state);
-        self.publish.send_replace(Arc::new(self.state.clone()));
     }
 }
 
-impl Known {
-    fn new(id: &Arc<str>, instance: &ServiceInstance) -> Self {
-        Self {
-            view: Arc::new(InstanceView {
-                id: Arc::clone(id),
-                instance: Arc::new(instance.clone()),
-                endpoints: Arc::new(endpoints(instance)),
-                serves: Serves::Unknown,
-            }),
-            revision: revision(instance),
-            last_good: None,
-            stale_until: None,
-        }
-    }
-
-    fn changed_to(self, instance: &ServiceInstance) -> Self {
-        Self {
-            last_good: self.last_good,
-            stale_until: self.stale_until,
-            ..Self::new(&self.view.id, instance)
-        }
-    }
-
-    /// Says what it serves, by what is known of its revision. `stale_until` is when something that becomes stale now has
-    /// been so for long enough.
-    fn look_at(&mut self, metadata: Option<&Metadata>, stale_until: Instant, moves: &mut Moves) {
-        let serves = match metadata {
-            None => {
-                self.last_good = None;
-                self.stale_until = None;
-                Serves::Nothing
-            }
-            Some(Metadata::Ready(info)) => {
-                if let Some(older) = self.last_good.replace(Arc::clone(info)) {
-                    moves.note(&older, info);
-                }
-                self.stale_until = None;
-                Serves::Known(Arc::clone(info))
-            }
-            Some(Metadata::Failed(_) | Metadata::Loading) => self.stale(stale_until),
-        };
-        if !self.view.serves.is_same(&serves) {
-            self.view = Arc::new(InstanceView {
-                id: Arc::clone(&self.view.id),
-                instance: Arc::clone(&self.view.instance),
-                endpoints: Arc::clone(&self.view.endpoints),
-                serves,
-            });
-        }
-    }
-
-    fn stale(&mut self, until: Instant) -> Serves {
-        let Some(info) = &self.last_good else {
-            return Serves::Unknown;
-        };
-        if Instant::now() < *self.stale_until.get_or_insert(until) {
-            return Serves::Stale(Arc::clone(info));
-        }
-        self.last_good = None;
-        self.stale_until = None;
-        Serves::Unknown
-    }
-}
-
-/// The revision whose metadata says what the instance serves, if there is any.
-fn revision(instance: &ServiceInstance) -> Option<Arc<str>> {
-    let revision = said(instance, keys::REVISION)?;
-    match Revision::of(revision) {
-        Revision::Strong | Revision::Weak => Some(revision.into()),
-        Revision::Empty | Revision::Unknown => None,
+/// A process that took the place of another may serve something else under the same checksum.
+fn refresh_if_weak(
+    revisions: &HashMap<Arc<str>, Arc<Followed>>,
+    known: &Known,
+    instance: &ServiceInstance,
+) {
+    let old = &known.view.instance;
+    let stays = known.revision.as_deref() == said(instance, keys::REVISION);
+    if let Some(revision) = &known.revision
+        && is_another(old, instance)
+        && stays
+        && Revision::of(revision) == Revision::Weak
+        && let Some(followed) = revisions.get(revision)
+    {
+        followed.refresh();
     }
 }

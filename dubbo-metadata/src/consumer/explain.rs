@@ -6,7 +6,7 @@ use dubbo_core::{explain::Step, registry::RegistryError};
 
 use super::{
     request::Request,
-    view::{AppState, Serves},
+    view::{AppState, Serving},
 };
 use crate::{consumer::store::Metadata, mapping::resolver::Resolution};
 
@@ -121,7 +121,11 @@ impl Seen<'_> {
             text
         });
         let evidence = some_of(evidence);
-        Step::leaving("instances", or_nothing(evidence), self.count(|_| true))
+        Step::leaving(
+            "instances",
+            or_nothing(evidence),
+            self.apps.iter().map(|(_, app)| app.instances.len()).sum(),
+        )
     }
 
     fn metadata(&self) -> Step {
@@ -155,19 +159,19 @@ impl Seen<'_> {
                 some_of(unknown)
             ),
         };
-        let nothing = self.count(|serves| matches!(serves, Serves::Nothing));
+        let nothing = self.count(|serving| serving.nothing);
         if nothing > 0 {
             evidence = format!(
                 "{evidence}; {} without services",
                 counted(nothing, "instance")
             );
         }
-        let stale = self.count(|serves| matches!(serves, Serves::Stale(_)));
+        let stale = self.count(|serving| serving.stale);
         if stale > 0 {
             let stale = counted(stale, "instance");
             evidence = format!("{evidence}; {stale} taken for what they served before");
         }
-        let left = self.count(|serves| serves.info().is_some());
+        let left = self.count(|serving| serving.known + serving.stale);
         Step::leaving("metadata", evidence, left)
     }
 
@@ -191,12 +195,8 @@ impl Seen<'_> {
         Step::leaving("matching", evidence, self.providers)
     }
 
-    fn count(&self, which: impl Fn(&Serves) -> bool) -> usize {
-        self.apps
-            .iter()
-            .flat_map(|(_, app)| app.instances.iter())
-            .filter(|instance| which(&instance.serves))
-            .count()
+    fn count(&self, which: impl Fn(&Serving) -> usize) -> usize {
+        self.apps.iter().map(|(_, app)| which(&app.serving)).sum()
     }
 }
 

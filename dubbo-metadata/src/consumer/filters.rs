@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dubbo_core::{
-    discovery::{InstanceListFilter, ServiceInstance},
+    discovery::{InstanceListFilter, Instances},
     panics,
 };
 
@@ -20,11 +20,7 @@ impl Filters {
     }
 
     /// What all of them leave of `list`. One that fails has seen nothing.
-    pub(super) fn apply(
-        &self,
-        application: &str,
-        list: Arc<[ServiceInstance]>,
-    ) -> (Arc<[ServiceInstance]>, LeftOut) {
+    pub(super) fn apply(&self, application: &str, list: Instances) -> (Instances, LeftOut) {
         let mut left_out = LeftOut::new();
         if self.0.is_empty() {
             return (list, left_out);
@@ -54,17 +50,17 @@ impl Filters {
 
 #[cfg(test)]
 mod tests {
-    use dubbo_core::extension::BoxError;
+    use dubbo_core::{discovery::ServiceInstance, extension::BoxError};
 
     use super::*;
 
-    struct By(fn(&str, &mut Vec<ServiceInstance>) -> Result<(), BoxError>);
+    struct By(fn(&str, &mut Vec<Arc<ServiceInstance>>) -> Result<(), BoxError>);
 
     impl InstanceListFilter for By {
         fn filter(
             &self,
             application: &str,
-            instances: &mut Vec<ServiceInstance>,
+            instances: &mut Vec<Arc<ServiceInstance>>,
         ) -> Result<(), BoxError> {
             (self.0)(application, instances)
         }
@@ -72,8 +68,8 @@ mod tests {
 
     #[test]
     fn each_sees_what_those_before_it_left_and_one_that_fails_has_seen_nothing() {
-        let list: Arc<[_]> = (1..=5)
-            .map(|port| ServiceInstance::new("demo", "h", port))
+        let list: Instances = (1..=5)
+            .map(|port| ServiceInstance::new("demo", "h", port).into())
             .collect();
         let filters: [(&str, By); 5] = [
             (
@@ -109,7 +105,7 @@ mod tests {
                 "heavy",
                 By(|_, list| {
                     for instance in list {
-                        instance.weight = 7;
+                        Arc::make_mut(instance).weight = 7;
                     }
                     Ok(())
                 }),
@@ -119,13 +115,13 @@ mod tests {
             let filter: Arc<dyn InstanceListFilter> = Arc::new(filter);
             (name.to_owned(), filter)
         });
-        let (left, left_out) = Filters::new(named.collect()).apply("demo", Arc::clone(&list));
+        let (left, left_out) = Filters::new(named.collect()).apply("demo", list.clone());
         let left: Vec<_> = left.iter().map(|one| (one.port, one.weight)).collect();
         assert_eq!(left, [(3, 7), (5, 7)]);
         let left_out: Vec<_> = left_out.iter().map(|(name, n)| (&**name, *n)).collect();
         assert_eq!(left_out, [("odd", 2), ("first", 1)]);
 
-        let (same, none) = Filters::new(Vec::new()).apply("demo", Arc::clone(&list));
-        assert!(Arc::ptr_eq(&same, &list) && none.is_empty());
+        let (same, none) = Filters::new(Vec::new()).apply("demo", list.clone());
+        assert!(same.is_same(&list) && none.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! One subscription: instances and metadata of its applications, joined into a list of providers.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     future::pending,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
@@ -10,6 +10,7 @@ use std::{
 
 use dubbo_core::{
     explain::Step,
+    list::List,
     registry::{RegistryError, RegistrySnapshot},
     subscription::Update,
     url::Url,
@@ -20,17 +21,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{
-    app::AppWatch,
-    explain::Seen,
-    request::{Matched, Request},
-    shared::Shared,
-    view::{AppState, InstanceView, Serves},
-};
-use crate::{
-    mapping::resolver::{Resolution, Resolver},
-    model::MetadataInfo,
-};
+use super::{attached::Attached, explain::Seen, request::Request, shared::Shared};
+use crate::mapping::resolver::{Resolution, Resolver};
 
 /// The task behind a subscription (`docs/spec/metadata.md` §5.4, §6.2).
 ///
@@ -46,7 +38,10 @@ pub(super) struct Join {
     publish: watch::Sender<Update<RegistrySnapshot>>,
     epoch: u64,
     /// The last list that was published.
-    providers: Option<Arc<[Url]>>,
+    providers: Option<List<Url>>,
+    /// What was made of the applications last, and whether others are among them since then.
+    list: List<Url>,
+    is_reshaped: bool,
     last: Option<Told>,
 }
 
@@ -79,6 +74,8 @@ impl Join {
             publish,
             epoch: 0,
             providers: None,
+            list: List::default(),
+            is_reshaped: false,
             last: None,
         };
         // Those that are known from before come first, whatever is heard until it runs.
@@ -188,6 +185,7 @@ impl Join {
     /// Lets those go that have not been named for a while and do not serve the interface any more.
     fn detach(&mut self) {
         let now = Instant::now();
+        let before = self.apps.len();
         self.apps.retain(|name, app| {
             let is_over = app
                 .unmapped_since
@@ -198,6 +196,7 @@ impl Join {
             }
             keep
         });
+        self.is_reshaped |= self.apps.len() < before;
     }
 
     /// When there is something to do without a change.
@@ -216,14 +215,9 @@ impl Join {
     }
 
     fn publish(&mut self) {
-        for app in self.apps.values_mut().filter(|app| app.admitted) {
-            let portless = app.refresh(&self.request);
-            self.shared.portless.fetch_add(portless, Ordering::Relaxed);
-        }
+        self.refresh();
+        let list = self.list.clone();
         let resolution = Arc::clone(&self.resolutions.borrow());
-        // Nothing is made of those that are not admitted: nothing is known of them yet.
-        let made = || self.apps.values().flat_map(|app| &app.made);
-        let list: Arc<[Url]> = made().flat_map(|made| made.urls.iter().cloned()).collect();
         let seen = Seen {
             request: &self.request,
             resolution: &resolution,
@@ -232,13 +226,8 @@ impl Join {
                 .iter()
                 .map(|(name, app)| (&**name, Arc::clone(&app.state)))
                 .collect(),
-            instead: self
-                .apps
-                .values()
-                .flat_map(|app| app.matched.values())
-                .flat_map(|(_, matched)| matched.instead.iter().map(String::as_str))
-                .collect(),
-            portless: made().map(|made| made.portless).sum(),
+            instead: self.apps.values().flat_map(Attached::instead).collect(),
+            portless: self.apps.values().map(Attached::portless).sum(),
             providers: list.len(),
         };
         let steps = seen.steps();
@@ -256,6 +245,38 @@ impl Join {
         self.note_seen();
     }
 
+    /// Makes the list of what is known now.
+    fn refresh(&mut self) {
+        let mut others = Some(Vec::new()).filter(|_| !self.is_reshaped);
+        let mut from = 0;
+        // Nothing is made of those that are not admitted: nothing is known of them yet.
+        for app in self.apps.values_mut().filter(|app| app.admitted) {
+            let refreshed = app.refresh(&self.request);
+            let portless = &self.shared.portless;
+            portless.fetch_add(refreshed.portless, Ordering::Relaxed);
+            match (&mut others, refreshed.others) {
+                (Some(all), Some(others)) => {
+                    all.extend(others.into_iter().map(|(at, url)| (from + at, url)));
+                }
+                _ => others = None,
+            }
+            from += app.providers();
+        }
+        self.is_reshaped = false;
+        match others {
+            Some(others) if others.is_empty() => {}
+            Some(others) => self.list = self.list.with(others),
+            None => {
+                self.list = self
+                    .apps
+                    .values()
+                    .flat_map(Attached::urls)
+                    .cloned()
+                    .collect()
+            }
+        }
+    }
+
     /// Notes which changes of the mapping are in the list that was told.
     fn note_seen(&mut self) {
         let admitted = self.apps.values_mut().filter(|app| app.admitted);
@@ -267,7 +288,7 @@ impl Join {
     }
 
     /// Publishes, unless it was just told.
-    fn tell(&mut self, state: Result<Arc<[Url]>, Arc<RegistryError>>, steps: Vec<Step>) {
+    fn tell(&mut self, state: Result<List<Url>, Arc<RegistryError>>, steps: Vec<Step>) {
         let (told, state) = match state {
             Ok(list) => {
                 let is_same_list = self.providers.as_ref() == Some(&list);
@@ -278,7 +299,7 @@ impl Join {
                 // A list that stays is the same allocation.
                 let kept = self.providers.take().filter(|_| is_same_list);
                 let list = kept.unwrap_or(list);
-                self.providers = Some(Arc::clone(&list));
+                self.providers = Some(list.clone());
                 let mut snapshot = RegistrySnapshot::of_providers(list);
                 snapshot.steps = Arc::clone(&told);
                 (Ok(told), Ok(snapshot))
@@ -297,132 +318,6 @@ impl Join {
     }
 }
 
-/// An application as one subscription sees it.
-struct Attached {
-    _watch: Arc<AppWatch>,
-    states: watch::Receiver<Arc<AppState>>,
-    since: Instant,
-    /// When the change of the mapping was heard that named it, until it is in a list.
-    heard: Option<Instant>,
-    /// Whether its providers count.
-    admitted: bool,
-    /// Since when the mapping does not name it.
-    unmapped_since: Option<Instant>,
-    /// What was looked at last.
-    state: Arc<AppState>,
-    /// What each of its instances stands for, by id.
-    made: Vec<Made>,
-    /// What answers the request, by the address of the metadata, which is kept with it.
-    matched: HashMap<usize, (Arc<MetadataInfo>, Arc<Matched>)>,
-}
-
-/// The providers that one instance stands for.
-struct Made {
-    view: Arc<InstanceView>,
-    urls: Vec<Url>,
-    /// How many services it has no port for.
-    portless: usize,
-}
-
-impl Attached {
-    fn new(watch: Arc<AppWatch>, heard: Option<Instant>) -> Self {
-        Self {
-            heard,
-            states: watch.states(),
-            _watch: watch,
-            since: Instant::now(),
-            admitted: false,
-            unmapped_since: None,
-            state: Arc::default(),
-            made: Vec::new(),
-            matched: HashMap::new(),
-        }
-    }
-
-    fn is_settled(&self) -> bool {
-        self.states.borrow().is_settled()
-    }
-
-    /// Whether an instance that providers were made of is not there any more.
-    fn has_lost(&self) -> bool {
-        let state = Arc::clone(&self.states.borrow());
-        // Both are in the order of ids.
-        let mut now = state.instances.iter().map(|view| &view.id).peekable();
-        self.made.iter().any(|made| {
-            while now.next_if(|id| **id < made.view.id).is_some() {}
-            now.next_if(|id| **id == made.view.id).is_none()
-        })
-    }
-
-    /// Whether an instance serves the interface, or may do so for all that is known.
-    fn may_serve(&self, request: &Request) -> bool {
-        let state = Arc::clone(&self.states.borrow());
-        state.instances.iter().any(|view| match &view.serves {
-            Serves::Unknown => true,
-            Serves::Nothing => false,
-            Serves::Known(info) | Serves::Stale(info) => {
-                self.matched.get(&address(info)).map_or_else(
-                    || request.matched(info).has_interface(),
-                    |(_, matched)| matched.has_interface(),
-                )
-            }
-        })
-    }
-
-    /// Takes in the newest state. Returns how often an instance that is new or changed has no port for a service.
-    fn refresh(&mut self, request: &Request) -> u64 {
-        let state = Arc::clone(&self.states.borrow_and_update());
-        if Arc::ptr_eq(&state, &self.state) {
-            return 0;
-        }
-        let mut portless = 0;
-        let mut matched = HashMap::new();
-        let mut before = std::mem::take(&mut self.made).into_iter().peekable();
-        self.made.reserve(state.instances.len());
-        // Both are in the order of ids.
-        for view in &*state.instances {
-            let found = view.serves.info().map(|info| {
-                let address = address(info);
-                let known = matched.entry(address).or_insert_with(|| {
-                    self.matched
-                        .remove(&address)
-                        .unwrap_or_else(|| (Arc::clone(info), Arc::new(request.matched(info))))
-                });
-                Arc::clone(&known.1)
-            });
-            while before.next_if(|made| made.view.id < view.id).is_some() {}
-            let made = match before.next_if(|made| made.view.id == view.id) {
-                Some(made) if Arc::ptr_eq(&made.view, view) => made,
-                old => {
-                    let made = Made::new(view, found.as_deref(), old);
-                    portless += u64::try_from(made.portless).unwrap_or(u64::MAX);
-                    made
-                }
-            };
-            self.made.push(made);
-        }
-        self.matched = matched;
-        self.state = state;
-        portless
-    }
-}
-
-impl Made {
-    /// The providers of `view`; those of `old` that are the same stay.
-    fn new(view: &Arc<InstanceView>, matched: Option<&Matched>, old: Option<Self>) -> Self {
-        let offers = matched.map_or(&[][..], |matched| &matched.offers);
-        let urls: Vec<_> = offers.iter().filter_map(|offer| offer.url(view)).collect();
-        Self {
-            view: Arc::clone(view),
-            portless: offers.len() - urls.len(),
-            urls: match old {
-                Some(old) if old.urls == urls => old.urls,
-                _ => urls,
-            },
-        }
-    }
-}
-
 /// Waits for a change. A source that has ended has none.
 fn next<T>(states: &mut watch::Receiver<T>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>
 where
@@ -433,10 +328,6 @@ where
             pending::<()>().await;
         }
     })
-}
-
-fn address(info: &Arc<MetadataInfo>) -> usize {
-    Arc::as_ptr(info).addr()
 }
 
 /// How long a subscription waits for what a first state should have.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use metrics::{Gauge, counter, gauge, histogram};
 
-use super::{shared::stale, store::Metadata, view::AppState};
+use super::{store::Metadata, view::AppState};
 
 /// One request for metadata of `application` has ended so: `ok`, `failed`, or `abandoned` because another one was faster.
 /// `path` is `instance` or `report`.
@@ -57,7 +57,7 @@ impl AppGauges {
         self.loading
             .set(count(|it| matches!(it, Metadata::Loading)));
         self.ready.set(count(|it| matches!(it, Metadata::Ready(_))));
-        self.stale.set(number(stale(state)));
+        self.stale.set(number(state.serving.stale));
     }
 }
 

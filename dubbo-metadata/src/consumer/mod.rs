@@ -6,6 +6,7 @@
 //! them.
 
 mod app;
+mod attached;
 mod explain;
 mod fetch;
 mod filters;
@@ -16,6 +17,7 @@ mod moves;
 mod offer;
 mod options;
 mod request;
+mod roster;
 mod shared;
 mod source;
 mod store;
@@ -104,7 +106,7 @@ impl Consumer {
             applications: states.len(),
             instances: states.iter().map(|state| state.instances.len()).sum(),
             revisions: states.iter().map(|state| state.revisions.len()).sum(),
-            stale_instances: states.iter().map(|state| shared::stale(state)).sum(),
+            stale_instances: states.iter().map(|state| state.serving.stale).sum(),
             tasks: self.shared.tasks.len(),
             kept_bytes: self.shared.cache.unpinned_bytes(),
             fetches,

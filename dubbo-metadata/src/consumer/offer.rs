@@ -7,7 +7,7 @@ use std::{
 
 use dubbo_core::{discovery::ServiceInstance, url::Url};
 
-use super::view::{InstanceView, said};
+use super::view::InstanceView;
 use crate::{
     instance::keys,
     model::{MetadataInfo, ServiceInfo},
@@ -20,16 +20,15 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) service: Arc<ServiceInfo>,
-    params: BTreeMap<String, String>,
-    /// What the consumer adds to what the instance says.
-    extend_params: Arc<BTreeMap<String, String>>,
+    /// What the URLs of all its providers have in common.
+    common: Url,
 }
 
 impl Offer {
     pub(super) fn new(
         service: &Arc<ServiceInfo>,
         info: &MetadataInfo,
-        extend_params: &Arc<BTreeMap<String, String>>,
+        extend_params: &BTreeMap<String, String>,
     ) -> Arc<Self> {
         let methods: HashSet<_> = service.methods().collect();
         let mut params: BTreeMap<_, _> = service
@@ -56,46 +55,43 @@ impl Offer {
             }
         }
         params.remove(keys::ENVIRONMENT);
+        for (key, value) in extend_params {
+            params.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        let path = if service.path.is_empty() {
+            &service.name
+        } else {
+            &service.path
+        };
         Arc::new(Self {
             service: Arc::clone(service),
-            params,
-            extend_params: Arc::clone(extend_params),
+            common: Url::new(&*service.protocol, "")
+                .with_path(path)
+                .with_params(params),
         })
     }
 
     /// Where `view` serves it. `None` if it says no port for the protocol.
     pub(super) fn url(&self, view: &InstanceView) -> Option<Url> {
-        let ServiceInfo {
-            name,
-            protocol,
-            path,
-            ..
-        } = &*self.service;
         let instance = &view.instance;
-        let mut params: BTreeMap<&str, &str> = instance
-            .metadata
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .filter(|(key, _)| !is_about_the_instance(key))
-            .collect();
-        for more in [&*self.extend_params, &self.params] {
-            params.extend(more.iter().map(|(k, v)| (k.as_str(), v.as_str())));
-        }
-        for key in [keys::ENVIRONMENT, keys::TAG, WEIGHT] {
-            if let Some(value) = said(instance, key) {
-                params.insert(key, value);
+        let metadata = &instance.metadata;
+        // The service's parameters and the consumer's win, but for these.
+        let is_own = |key: &str| [keys::ENVIRONMENT, keys::TAG, WEIGHT].contains(&key);
+        let own = metadata.texts().filter(|(key, value)| {
+            if is_own(key) {
+                return !value.is_empty() || self.common.param(key).is_none();
             }
-        }
-        let weight = registered_weight(instance);
-        if let Some(weight) = &weight {
-            params.insert(WEIGHT, weight);
-        }
-        let path = if path.is_empty() { name } else { path };
-        let url = Url::new(protocol, &instance.host)
+            !is_about_the_instance(key) && self.common.param(key).is_none()
+        });
+        let url = self
+            .common
+            .with_host(Arc::clone(&instance.host))
             .with_port(self.port(view)?)
-            .with_path(path)
-            .with_params(params);
-        Some(url)
+            .with_params(own.map(|(key, value)| (Arc::clone(key), Arc::clone(value))));
+        Some(match registered_weight(instance) {
+            Some(weight) => url.with_param(WEIGHT, weight),
+            None => url,
+        })
     }
 
     /// `docs/spec/metadata.md` §1.7.
@@ -137,7 +133,7 @@ const DEFAULT_WEIGHT: u32 = 100;
 mod tests {
     use super::*;
     use crate::{
-        consumer::view::{Serves, endpoints},
+        consumer::view::{EndpointsRead, Serves},
         revision::Algorithm,
     };
 
@@ -178,7 +174,7 @@ mod tests {
             pairs.collect::<BTreeMap<_, _>>()
         };
         let mut instance = ServiceInstance::new("demo-provider", "10.0.0.1", 20000);
-        instance.metadata = owned(metadata);
+        instance.metadata = metadata.iter().copied().collect();
         change(&mut instance);
         let service = Arc::new(ServiceInfo {
             params: owned(params),
@@ -186,10 +182,10 @@ mod tests {
         });
         let mut info = MetadataInfo::new("demo-provider", [Arc::clone(&service)], Algorithm::R1);
         info.tag = Some("blue".to_owned());
-        let extend_params = Arc::new(owned(extend_params));
+        let extend_params = owned(extend_params);
         Offer::new(&service, &info, &extend_params).url(&InstanceView {
             id: instance.id().into(),
-            endpoints: Arc::new(endpoints(&instance)),
+            endpoints: EndpointsRead::default().of(&instance),
             instance: Arc::new(instance),
             serves: Serves::Nothing,
         })

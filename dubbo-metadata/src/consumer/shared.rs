@@ -11,14 +11,8 @@ use dubbo_core::{discovery::ServiceDiscovery, metadata::Mapping};
 use parking_lot::Mutex;
 
 use super::{
-    ConsumerOptions,
-    app::AppWatch,
-    filters::Filters,
-    load::Loader,
-    metrics,
-    store::RevisionStore,
-    tasks::Tasks,
-    view::{AppState, Serves},
+    ConsumerOptions, app::AppWatch, filters::Filters, load::Loader, metrics, store::RevisionStore,
+    tasks::Tasks, view::AppState,
 };
 use crate::{
     cache::Cache,
@@ -188,15 +182,6 @@ impl fmt::Debug for Shared {
             .field("store", &self.store)
             .finish_non_exhaustive()
     }
-}
-
-/// How many instances of `state` stay with what they served before.
-pub(super) fn stale(state: &AppState) -> usize {
-    state
-        .instances
-        .iter()
-        .filter(|instance| matches!(instance.serves, Serves::Stale(_)))
-        .count()
 }
 
 fn forget<T>(map: &Mutex<HashMap<Arc<str>, Weak<T>>>, name: &str) {

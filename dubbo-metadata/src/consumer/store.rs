@@ -125,6 +125,8 @@ impl RevisionStore {
                     let is_for_good = !wanted.is_weak();
                     if is_for_good {
                         *state.pin.lock() = Some(self.cache.add(&self.key(&wanted), &info));
+                        // Nobody is asked any more.
+                        *state.candidates.lock() = Vec::new();
                     }
                     state.set(Metadata::Ready(info));
                     if is_for_good {
@@ -173,9 +175,17 @@ impl Followed {
         self.state.metadata.lock().clone()
     }
 
+    /// Whether somebody has to be asked: what is known is not known for good.
+    pub(super) fn asks(&self) -> bool {
+        self.wanted.is_weak() || !matches!(self.metadata(), Metadata::Ready(_))
+    }
+
     /// Says who can be asked now. If somebody is new among them, that is reason enough to ask at once.
     pub(super) fn offer(&self, candidates: Vec<Arc<ServiceInstance>>) {
         let is_known = matches!(self.metadata(), Metadata::Ready(_));
+        if !self.asks() {
+            return;
+        }
         let mut now = self.state.candidates.lock();
         if is_known {
             *now = candidates;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dubbo_core::{discovery::ServiceInstance, registry::RegistryError};
+use dubbo_core::{discovery::ServiceInstance, list::List, registry::RegistryError};
 
 use super::{filters::LeftOut, load::LoadError, store::Metadata};
 use crate::{
@@ -20,11 +20,13 @@ pub(super) struct AppState {
     /// Why the registry does not answer now.
     pub(super) failing: Option<Arc<RegistryError>>,
     /// Those that want calls, by id.
-    pub(super) instances: Arc<[Arc<InstanceView>]>,
+    pub(super) instances: List<Arc<InstanceView>>,
     /// How many do not want any.
     pub(super) disabled: usize,
     /// How many filters took out before.
     pub(super) left_out: LeftOut,
+    /// How many of them serve what.
+    pub(super) serving: Serving,
     /// The revisions of the instances.
     pub(super) revisions: Arc<[RevisionState]>,
 }
@@ -43,11 +45,27 @@ impl AppState {
     /// Whether there may be instances or services that nobody here has seen.
     pub(super) fn is_uncertain(&self) -> bool {
         let is_known = self.listed || self.refused.is_some();
-        !is_known
-            || self
-                .instances
-                .iter()
-                .any(|instance| matches!(instance.serves, Serves::Unknown))
+        !is_known || self.serving.unknown > 0
+    }
+}
+
+/// How many instances serve what, in the words of [`Serves`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Serving {
+    pub(super) known: usize,
+    pub(super) nothing: usize,
+    pub(super) stale: usize,
+    pub(super) unknown: usize,
+}
+
+impl Serving {
+    pub(super) fn count(&mut self, serves: &Serves) {
+        *match serves {
+            Serves::Known(_) => &mut self.known,
+            Serves::Nothing => &mut self.nothing,
+            Serves::Stale(_) => &mut self.stale,
+            Serves::Unknown => &mut self.unknown,
+        } += 1;
     }
 }
 
@@ -112,25 +130,39 @@ impl Serves {
     }
 }
 
-/// The endpoints that an instance advertises. What cannot be read is none: the instance's own port is left.
-pub(super) fn endpoints(instance: &ServiceInstance) -> Endpoints {
-    let Some(json) = said(instance, keys::ENDPOINTS) else {
-        return Endpoints::default();
-    };
-    Endpoints::parse(json).unwrap_or_else(|error| {
-        tracing::warn!(
-            application = instance.application, instance = instance.id(), %error,
-            "the instance's own port is used for all its protocols"
-        );
-        Endpoints::default()
-    })
+/// The endpoints that instances advertise. Those that say the same have one value.
+#[derive(Default)]
+pub(super) struct EndpointsRead {
+    none: Arc<Endpoints>,
+    last: Option<(Arc<str>, Arc<Endpoints>)>,
+}
+
+impl EndpointsRead {
+    /// Those of `instance`. What cannot be read is none: the instance's own port is left.
+    pub(super) fn of(&mut self, instance: &ServiceInstance) -> Arc<Endpoints> {
+        let json = instance.metadata.text(keys::ENDPOINTS);
+        let Some(json) = json.filter(|json| !json.is_empty()) else {
+            return Arc::clone(&self.none);
+        };
+        if let Some((last, endpoints)) = &self.last
+            && last == json
+        {
+            return Arc::clone(endpoints);
+        }
+        let read = Endpoints::parse(json).unwrap_or_else(|error| {
+            tracing::warn!(
+                application = &*instance.application, instance = instance.id(), %error,
+                "the instance's own port is used for all its protocols"
+            );
+            Endpoints::default()
+        });
+        let read = Arc::new(read);
+        self.last = Some((Arc::clone(json), Arc::clone(&read)));
+        read
+    }
 }
 
 /// What an instance says under `key`, if it is not empty.
 pub(super) fn said<'a>(instance: &'a ServiceInstance, key: &str) -> Option<&'a str> {
-    instance
-        .metadata
-        .get(key)
-        .map(String::as_str)
-        .filter(|value| !value.is_empty())
+    instance.metadata.get(key).filter(|value| !value.is_empty())
 }

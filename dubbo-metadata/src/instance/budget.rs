@@ -1,24 +1,26 @@
 //! Nacos refuses an instance whose metadata is too long (`docs/spec/metadata.md` §1.6).
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
+
+use dubbo_core::text_map::TextMap;
 
 use super::keys;
 
 /// Leaves out what an instance can do without until `metadata` fits, and tells what that was: what is no key of Dubbo, be it
 /// a label or a customizer's, longest first, then the timestamp, then the revision of what is consumed. What is needed is
 /// never touched, fit or not.
-pub(super) fn fit(metadata: &mut BTreeMap<String, String>) -> Fit {
+pub(super) fn fit(metadata: &mut TextMap) -> Fit {
     let mut surplus = length(metadata).saturating_sub(LIMIT);
     let mut optional: Vec<_> = metadata
         .iter()
         .filter_map(|(key, value)| {
-            let rank = match key.as_str() {
+            let rank = match key {
                 key if keys::OWN.contains(&key) || NEEDED.contains(&key) => return None,
                 keys::SUBSCRIBED_REVISION => 2,
                 keys::TIMESTAMP => 1,
                 _ => 0,
             };
-            Some((rank, Reverse(units(key) + units(value)), key.clone()))
+            Some((rank, Reverse(units(key) + units(value)), key.to_owned()))
         })
         .collect();
     optional.sort_unstable();
@@ -67,7 +69,7 @@ impl Fit {
 }
 
 /// The length as Nacos counts it: Java's characters of keys and values.
-fn length(metadata: &BTreeMap<String, String>) -> usize {
+fn length(metadata: &TextMap) -> usize {
     metadata
         .iter()
         .map(|(key, value)| units(key) + units(value))
@@ -94,7 +96,7 @@ const NEEDED: [&str; 5] = [
 mod tests {
     use super::*;
 
-    fn metadata(values: &[(&str, usize)]) -> BTreeMap<String, String> {
+    fn metadata(values: &[(&str, usize)]) -> TextMap {
         // Characters beyond the basic plane count two.
         values
             .iter()
@@ -163,7 +165,7 @@ mod tests {
     fn what_is_needed_is_never_shortened() {
         for key in keys::OWN.into_iter().chain(NEEDED) {
             let mut metadata = metadata(&[(key, 2000), ("label", 10)]);
-            let before = metadata[key].clone();
+            let before = metadata[key].to_owned();
             assert_eq!(fit(&mut metadata).left_out, ["label"], "{key}");
             assert_eq!(metadata[key], before, "{key}");
         }

@@ -77,7 +77,7 @@ fn take_back(written: &mut InstanceDraft, before: &InstanceDraft) -> Vec<&'stati
     let mut taken_back = Vec::new();
     let (host, port) = (&before.instance().host, before.instance().port);
     if (&written.instance().host, written.instance().port) != (host, port) {
-        written.set_address(host, port);
+        written.set_address(Arc::clone(host), port);
         taken_back.push("the address");
     }
     for key in keys::OWN {

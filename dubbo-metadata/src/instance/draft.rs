@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn keys_of(instance: &ServiceInstance) -> Vec<&str> {
-        instance.metadata.keys().map(|key| &**key).collect()
+        instance.metadata.keys().collect()
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(instance.weight, 100);
         fixture.labels = labels("dubbo.tag=of the labels");
         assert_eq!(
-            told(&fixture.draft()).metadata["dubbo.tag"],
+            &told(&fixture.draft()).metadata["dubbo.tag"],
             "of the labels"
         );
     }
@@ -290,7 +290,7 @@ mod tests {
             ("owner".into(), "me".into()),
         ]);
         let metadata = told(&fixture.draft()).metadata;
-        let said = |key: &str| metadata.get(key).map(|value| &**value);
+        let said = |key: &str| metadata.get(key);
         assert_eq!(said("timestamp"), Some("1"));
         assert_eq!(said("ipv6"), Some("fe80::1"));
         assert_eq!(said("owner"), Some("me"));
@@ -348,7 +348,7 @@ mod tests {
             "labels and what customizers wrote are left out by their lengths alone"
         );
         assert_eq!(
-            instance.metadata["services"],
+            &instance.metadata["services"],
             r#"g/greet.Greeter:1:tri g/greet.Greeter:1 tri {"timeout": "5"}"#
         );
     }

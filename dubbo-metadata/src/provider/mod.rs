@@ -179,7 +179,7 @@ impl Provider {
             .filter(|port| *port != 0)
             .ok_or_else(|| error("it has no port"))?;
         let options = &self.shared.options;
-        let url = url.with_param("application", &options.application);
+        let url = url.with_param("application", &*options.application);
         let filter = options.params.of(&url);
         let filter = filter.map_err(|source| MetadataError::Params {
             service: url.service_key().to_string(),

@@ -211,7 +211,7 @@ impl Task {
             for complaint in own {
                 let complaint = (instance.id(), complaint.clone());
                 if !self.complaints.contains(&complaint) {
-                    let (application, (instance, text)) = (&instance.application, &complaint);
+                    let (application, (instance, text)) = (&*instance.application, &complaint);
                     tracing::warn!(application, instance, "{text}");
                 }
                 complaints.push(complaint);
@@ -300,7 +300,7 @@ impl Task {
                 }
                 self.show();
                 tracing::info!(
-                    application = instance.application,
+                    application = &*instance.application,
                     instance = id,
                     metadata = ?instance.metadata,
                     changes,
@@ -314,7 +314,7 @@ impl Task {
 
     /// What the revision of `after` has changed of that of `before`, if it is another.
     fn changes(&self, before: &ServiceInstance, after: &ServiceInstance) -> Option<MetadataDiff> {
-        let revision = |instance: &ServiceInstance| instance.metadata.get(keys::REVISION).cloned();
+        let revision = |instance: &ServiceInstance| instance.metadata.text(keys::REVISION).cloned();
         let (older, newer) = (revision(before)?, revision(after)?);
         let history = &self.shared.history;
         let (older, newer) = (history.get(&older)?, history.get(&newer)?);
@@ -336,7 +336,7 @@ impl Task {
             self.told.remove(&id);
             self.show();
             tracing::info!(
-                application = instance.application,
+                application = &*instance.application,
                 instance = id,
                 "unregistered"
             );

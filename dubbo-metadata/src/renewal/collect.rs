@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use bytes::Bytes;
-use dubbo_core::{discovery::ServiceInstance, metadata::CasOutcome, registry::RegistryError};
+use dubbo_core::{metadata::CasOutcome, registry::RegistryError};
 use tokio::time::sleep;
 
 use super::{Renewal, revision, schedule::DAY};
@@ -90,7 +90,7 @@ impl Renewal {
     /// not list them is not to be believed.
     async fn referenced(&self) -> Result<BTreeSet<String>, NotCollected> {
         let listed = self.discovery.snapshot(&self.application).await?;
-        let ids: BTreeSet<_> = listed.iter().map(ServiceInstance::id).collect();
+        let ids: BTreeSet<_> = listed.iter().map(|instance| instance.id()).collect();
         let own = self.instances.borrow();
         if own.is_empty() {
             return Err(NotCollected::Unknown("this instance is not registered"));
@@ -100,7 +100,8 @@ impl Renewal {
                 "the registry does not list this instance, which is registered",
             ));
         }
-        Ok(listed.iter().chain(&**own).filter_map(revision).collect())
+        let listed = listed.iter().map(|instance| &**instance);
+        Ok(listed.chain(&**own).filter_map(revision).collect())
     }
 
     async fn candidates(

@@ -171,11 +171,11 @@ pub(crate) fn stamped(published: &Published, now_ms: u64) -> bytes::Bytes {
 
 fn is_remote(instance: &ServiceInstance) -> bool {
     let said = instance.metadata.get(keys::STORAGE_TYPE);
-    Storage::of(said.map(String::as_str)) == Storage::Remote
+    Storage::of(said) == Storage::Remote
 }
 
 fn revision(instance: &ServiceInstance) -> Option<String> {
-    instance.metadata.get(keys::REVISION).cloned()
+    instance.metadata.get(keys::REVISION).map(str::to_owned)
 }
 
 /// Waits before a report that has failed is asked again.

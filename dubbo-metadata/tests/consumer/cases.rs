@@ -62,7 +62,7 @@ async fn case_96_many_writers_and_readers_see_whole_lists_only() {
         for instance in &mut list {
             instance
                 .metadata
-                .insert("generation".into(), generation.to_string());
+                .insert("generation", generation.to_string());
         }
         world.registry.list("app", list);
     };

@@ -217,9 +217,7 @@ async fn metadata_a13_an_instance_that_moved_on_stays_with_what_it_was_for_a_whi
     let start = Instant::now();
     let mut left = 10;
     for moved in 0..10 {
-        list[moved]
-            .metadata
-            .insert("dubbo.metadata.revision".into(), "r2".into());
+        list[moved].metadata.insert("dubbo.metadata.revision", "r2");
         world.registry.list("app", list.clone());
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(world.consumer.stats().stale_instances, moved + 1);
@@ -490,10 +488,13 @@ async fn only_what_changed_is_made_anew() {
     world.registry.list("app", list.clone());
     world.instances.serve(info("app", "r1", &["a.B:tri"]));
     let mut following = world.follow("a.B").await;
-    // A URL is a pointer to its parts: the same place means the same URL.
-    let mut places = || -> BTreeMap<String, *const u8> {
+    // The host is the instance's own text: the same place means the same instance, and with the weight the same URL.
+    let mut places = || -> BTreeMap<String, (*const u8, Option<String>)> {
         let providers = following.0.current().state.expect("providers").providers;
-        let place = |url: &Url| (url.host().to_owned(), url.host().as_ptr());
+        let place = |url: &Url| {
+            let weight = url.param("weight").map(str::to_owned);
+            (url.host().to_owned(), (url.host().as_ptr(), weight))
+        };
         providers.iter().map(place).collect()
     };
     let before = places();

@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use dubbo_core::{
-    discovery::{ServiceDiscovery, ServiceInstance},
+    discovery::{Instances, ServiceDiscovery, ServiceInstance},
     metadata::{CasOutcome, Mapping, MetadataReport, Ticket},
     registry::{RegistryError, RegistrySnapshot},
     subscription::{Subscription, Update},
@@ -181,7 +181,7 @@ pub(crate) fn info(app: &str, revision: &str, services: &[&str]) -> MetadataInfo
     }
 }
 
-type Lists = watch::Sender<Update<Arc<[ServiceInstance]>>>;
+type Lists = watch::Sender<Update<Instances>>;
 
 /// A registry whose lists a test sets.
 pub(crate) struct FakeDiscovery {
@@ -203,7 +203,7 @@ impl FakeDiscovery {
 
     /// Lists `instances` of `app`.
     pub(crate) fn list(&self, app: &str, instances: Vec<ServiceInstance>) {
-        self.tell(app, Ok(instances.into()));
+        self.tell(app, Ok(instances.into_iter().map(Arc::new).collect()));
     }
 
     /// Fails to list those of `app`.
@@ -236,7 +236,7 @@ impl FakeDiscovery {
         self.watches.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, app: &str, state: Result<Arc<[ServiceInstance]>, Arc<RegistryError>>) {
+    fn tell(&self, app: &str, state: Result<Instances, Arc<RegistryError>>) {
         self.with(app, |updates| {
             updates.send_modify(|last| *last = Update::new(last.epoch + 1, state));
         });
@@ -246,7 +246,7 @@ impl FakeDiscovery {
         let mut apps = self.apps.lock();
         f(apps
             .entry(app.to_owned())
-            .or_insert_with(|| watch::channel(Update::new(0, Ok(Arc::default()))).0))
+            .or_insert_with(|| watch::channel(Update::new(0, Ok(Instances::default()))).0))
     }
 }
 
@@ -268,14 +268,11 @@ impl ServiceDiscovery for FakeDiscovery {
         unreachable!("consumers register nothing")
     }
 
-    async fn snapshot(&self, _: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
+    async fn snapshot(&self, _: &str) -> Result<Instances, RegistryError> {
         unreachable!("consumers watch")
     }
 
-    async fn watch(
-        &self,
-        app: &str,
-    ) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
+    async fn watch(&self, app: &str) -> Result<Subscription<Instances>, RegistryError> {
         if self.refused.lock().contains(app) {
             let operation = format!("follow the instances of {app:?}");
             let address = "zookeeper://10.0.0.100:2181";

@@ -13,7 +13,7 @@ use crate::fakes::{World, addresses, at, info};
 struct Marked;
 
 impl InstanceListFilter for Marked {
-    fn filter(&self, _: &str, instances: &mut Vec<ServiceInstance>) -> Result<(), BoxError> {
+    fn filter(&self, _: &str, instances: &mut Vec<Arc<ServiceInstance>>) -> Result<(), BoxError> {
         let is = |instance: &ServiceInstance, key: &str| instance.metadata.contains_key(key);
         let odd = instances.iter().any(|instance| is(instance, "odd"));
         instances.retain(|instance| !is(instance, "marked"));

@@ -1,6 +1,6 @@
 //! What happens while the registry is away, and what is left behind by those who go.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use dubbo_core::registry::RegistryError;
 use dubbo_metadata::{cache::Cache, model::MetadataInfo};
@@ -32,7 +32,7 @@ async fn metadata_a15_an_outage_of_the_registry_changes_no_list_and_fetches_noth
     world.registry.list("app", list);
     let update = following.next().await;
     let after = update.state.expect("providers").providers;
-    assert!(Arc::ptr_eq(&before, &after), "the same list");
+    assert!(before.is_same(&after), "the same list");
     following.stays_quiet(Duration::from_mins(1)).await;
     assert_eq!(world.instances.calls().len(), 1);
 }

@@ -88,7 +88,7 @@ fn change(world: &World, lists: &mut [Vec<ServiceInstance>; 2], random: &mut fas
         _ => {
             let host = format!("10.{which}.0.{}", random.u8(..20));
             let revision = format!("r{}", random.u8(..4));
-            list.retain(|instance| instance.host != host);
+            list.retain(|instance| *instance.host != *host);
             list.push(at(
                 &app,
                 &host,

@@ -22,11 +22,7 @@ async fn metadata_a01_one_instance_says_all_that_consumers_need() {
         "nothing else"
     );
     let instance = world.instance("10.0.0.1:50051");
-    let metadata: Vec<_> = instance
-        .metadata
-        .iter()
-        .map(|(k, v)| (k.as_str(), v.as_str()))
-        .collect();
+    let metadata: Vec<_> = instance.metadata.iter().collect();
     assert_eq!(
         metadata,
         [
@@ -50,7 +46,7 @@ async fn metadata_a01_one_instance_says_all_that_consumers_need() {
     let length: usize = metadata.iter().map(|(k, v)| k.len() + v.len()).sum();
     assert!(length <= 1024, "{length}");
     assert_eq!(
-        (instance.application.as_str(), instance.weight),
+        (&*instance.application, instance.weight),
         ("demo-provider", 100)
     );
 
@@ -82,7 +78,7 @@ async fn metadata_a03_changes_that_come_together_are_one_update_and_old_revision
     assert_eq!(current.len(), 1);
     assert_eq!(current[0].info.services.len(), 4);
     assert_eq!(
-        world.instance("10.0.0.1:50051").metadata["dubbo.metadata.revision"],
+        &world.instance("10.0.0.1:50051").metadata["dubbo.metadata.revision"],
         current[0].revision()
     );
 }
@@ -148,7 +144,7 @@ async fn metadata_a05_a_restart_elsewhere_has_the_same_revision() {
         ["0 ms register 10.0.0.2:50052 222f local"]
     );
     let instance = world.instance("10.0.0.2:50052");
-    assert_eq!(instance.metadata["timestamp"], "1700000001000");
+    assert_eq!(&instance.metadata["timestamp"], "1700000001000");
     let published = &again.history().current()[0];
     assert!(published.info.services.values().all(|s| s.port == 0));
 }
@@ -233,10 +229,10 @@ async fn case_95_tag_and_environment_are_told_by_the_instance_and_leave_the_revi
     provider.export(&bar(more)).expect("valid");
     provider.register().await.expect("registered");
     let metadata = world.instance("10.0.0.1:50051").metadata;
-    assert_eq!(metadata["dubbo.tag"], "gray");
-    assert_eq!(metadata["environment"], "prod");
+    assert_eq!(&metadata["dubbo.tag"], "gray");
+    assert_eq!(&metadata["environment"], "prod");
     assert_eq!(
-        metadata["dubbo.metadata.revision"],
+        &metadata["dubbo.metadata.revision"],
         "222f165004459af76f0540482d98ac81"
     );
 }
@@ -261,7 +257,7 @@ async fn a_protocol_on_two_ports_makes_two_instances_with_revisions_of_their_own
         .collect();
     assert_eq!(ports, [20000, 50051, 50052]);
     assert_eq!(
-        world.instance("10.0.0.1:50052").metadata["dubbo.endpoints"],
+        &world.instance("10.0.0.1:50052").metadata["dubbo.endpoints"],
         r#"[{"port":50052,"protocol":"tri"}]"#
     );
 
@@ -284,7 +280,7 @@ async fn the_metadata_service_is_told_when_it_comes_and_when_it_goes() {
     serve_metadata(&provider);
     sleep(Duration::from_secs(2)).await;
     let metadata = world.instance("10.0.0.1:50051").metadata;
-    assert_eq!(metadata["meta-v"], "2.0.0");
+    assert_eq!(&metadata["meta-v"], "2.0.0");
     serve_metadata(&provider);
     sleep(Duration::from_secs(2)).await;
     assert_eq!(world.calls().len(), 2, "nothing new");

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use dubbo_core::{
-    discovery::{ServiceDiscovery, ServiceInstance},
+    discovery::{Instances, ServiceDiscovery, ServiceInstance},
     metadata::{CasOutcome, Mapping, MetadataReport, Ticket},
     registry::RegistryError,
     subscription::Subscription,
@@ -233,21 +233,21 @@ impl ServiceDiscovery for FakeDiscovery {
         Ok(())
     }
 
-    async fn snapshot(&self, _: &str) -> Result<Arc<[ServiceInstance]>, RegistryError> {
+    async fn snapshot(&self, _: &str) -> Result<Instances, RegistryError> {
         let (told, others) = (self.told.lock().clone(), self.others.lock().clone());
         match *self.lists.lock() {
-            Lists::All => Ok([told, others].concat().into()),
+            Lists::All => Ok(told.into_iter().chain(others).map(Arc::new).collect()),
             Lists::Failure => Err(RegistryError::new(
                 "list",
                 "fake://registry",
                 "out of reach",
             )),
-            Lists::Nothing => Ok(Arc::default()),
-            Lists::Others => Ok(others.into()),
+            Lists::Nothing => Ok(Instances::default()),
+            Lists::Others => Ok(others.into_iter().map(Arc::new).collect()),
         }
     }
 
-    async fn watch(&self, _: &str) -> Result<Subscription<Arc<[ServiceInstance]>>, RegistryError> {
+    async fn watch(&self, _: &str) -> Result<Subscription<Instances>, RegistryError> {
         unreachable!("a provider follows nobody")
     }
 

@@ -67,10 +67,10 @@ async fn one_instance_stands_for_all_protocols_under_the_address_of_one() {
         assert_eq!(world.calls(), [format!("0 ms register {want} 222f local")]);
         let metadata = world.instance(want).metadata;
         assert_eq!(
-            &*metadata["dubbo.endpoints"],
+            &metadata["dubbo.endpoints"],
             r#"[{"port":20000,"protocol":"dubbo"},{"port":50051,"protocol":"tri"}]"#
         );
-        let params = &*metadata["dubbo.metadata-service.url-params"];
+        let params = &metadata["dubbo.metadata-service.url-params"];
         assert!(
             params.ends_with(r#""port":"50051","protocol":"tri"}"#),
             "{params}"
@@ -92,7 +92,7 @@ async fn labels_weight_and_what_is_too_long() {
     provider.register().await.expect("registered");
     let instance = world.instance("10.0.0.1:50051");
     assert_eq!(instance.weight, 50);
-    let said = |key: &str| instance.metadata.get(key).map(String::as_str);
+    let said = |key: &str| instance.metadata.get(key);
     assert_eq!(said("weight"), Some("50"));
     assert_eq!(said("zone"), Some("east"));
     assert_eq!(said("dubbo.tag"), Some("gray"));
@@ -129,7 +129,7 @@ async fn what_customizers_write_is_kept_in_step_in_place() {
     });
     provider.export(&greet("")).expect("valid");
     provider.register().await.expect("registered");
-    let said = |key: &str| world.instance("10.0.0.1:50051").metadata[key].clone();
+    let said = |key: &str| world.instance("10.0.0.1:50051").metadata[key].to_owned();
     assert_eq!(
         (said("serves"), said("at")),
         ("1".to_owned(), "0".to_owned())

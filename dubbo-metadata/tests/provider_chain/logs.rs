@@ -53,5 +53,5 @@ async fn services_that_disagree_about_their_instance_are_named_once() {
         assert!(line.contains(part), "{line}");
     }
     let metadata = world.instance("10.0.0.1:50051").metadata;
-    assert_eq!(metadata["ipv6"], "fe80::1", "and it is registered");
+    assert_eq!(&metadata["ipv6"], "fe80::1", "and it is registered");
 }

@@ -216,5 +216,5 @@ async fn consumers_are_told_which_of_several_reports_it_is() {
     provider.export(&greet("")).expect("valid");
     provider.register().await.expect("registered");
     let metadata = world.instance("10.0.0.1:50051").metadata;
-    assert_eq!(metadata["dubbo.metadata.cluster"], "zk");
+    assert_eq!(&metadata["dubbo.metadata.cluster"], "zk");
 }

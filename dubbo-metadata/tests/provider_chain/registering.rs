@@ -36,7 +36,7 @@ async fn a_registry_out_of_reach_is_waited_for_and_hears_of_the_newest_state_onl
     let visible = world.instance("10.0.0.1:50051");
     let current = provider.history().current();
     assert_eq!(
-        visible.metadata["dubbo.metadata.revision"],
+        &visible.metadata["dubbo.metadata.revision"],
         current[0].revision()
     );
 }

@@ -93,7 +93,7 @@ mod tests {
                 .with_param(format!("max-{side}-send-msg-size"), "1KiB");
             assert_eq!(limits(&url), Ok((4_000_000, 1_024)));
             let send = format!("max-{side}-send-msg-size");
-            let error = limits(&url.with_param(&send, "much")).expect_err("no size");
+            let error = limits(&url.with_param(&*send, "much")).expect_err("no size");
             assert_eq!((error.key, error.value.as_str()), (send, "much"));
         }
     }

@@ -95,9 +95,7 @@ impl Protocol for TripleProtocol {
         server: &Url,
         pages: Arc<dyn Pages>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
-        self.servers
-            .mount(server, self.default_port(), pages)
-            .await
+        self.servers.mount(server, self.default_port(), pages).await
     }
 
     async fn announce_shutdown(&self) {

@@ -47,7 +47,10 @@ pub(crate) fn write_status(outcome: Result<(), &Status>, peer: PeerKind, headers
     if status.is_done() {
         headers.insert(GRPC_RETRY_PUSHBACK, NEVER);
     } else if let Some(wait) = status.pushback() {
-        headers.insert(GRPC_RETRY_PUSHBACK, HeaderValue::from(pushback::millis(wait)));
+        headers.insert(
+            GRPC_RETRY_PUSHBACK,
+            HeaderValue::from(pushback::millis(wait)),
+        );
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -19,7 +20,7 @@ use super::client::{Connection, Depth, Options, Shown};
 use crate::{
     backend::{
         Backend, Client, Entry, Guard, Hint, OUTAGE_GRACE, Place, Session, Text, TextKey,
-        TextStore, Timing, Users,
+        TextStore, Timing, Users, by_id,
     },
     tree,
 };
@@ -127,13 +128,13 @@ impl Backend for Cluster {
         done.into_iter().chain(hidden).collect()
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Self::Value>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Self::Value>>, RegistryError> {
         let found = self.connection.list(&place.0).await?;
         let entry = |(name, value): (String, bytes::Bytes)| Entry {
             id: name.into(),
             value: Arc::from(&*value),
         };
-        Ok(found.into_iter().map(entry).collect())
+        Ok(by_id(found.into_iter().map(entry).collect()))
     }
 
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError> {

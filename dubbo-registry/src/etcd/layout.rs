@@ -1,9 +1,11 @@
 //! Application level: `/{group}/{application}/{host}:{port}` with the JSON of dubbo-go's instances
 //! (`docs/spec/registry.md` §4). The rest is laid out as on ZooKeeper, see [`crate::tree`].
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
+use dubbo_core::{
+    discovery::ServiceInstance, registry::RegistryError, text_map::TextMap, url::Url,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -47,7 +49,7 @@ impl InstanceLayout<Arc<[u8]>> for Instances {
             service_metadata: None,
             address: "",
             group_name: "",
-            tag: instance.metadata.get(TAG).map_or("", String::as_str),
+            tag: instance.metadata.get(TAG).unwrap_or_default(),
         };
         let json = serde_json::to_vec(&document).map_err(|error| {
             RegistryError::new(format!("register {id}"), &self.address, "it is no JSON")
@@ -91,8 +93,9 @@ fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str>
     }
     instance.metadata = tree::metadata(&document["Metadata"]);
     if let Some(tag) = document["Tag"].as_str().filter(|tag| !tag.is_empty()) {
-        let tag = || tag.to_owned();
-        instance.metadata.entry(TAG.to_owned()).or_insert_with(tag);
+        if !instance.metadata.contains_key(TAG) {
+            instance.metadata.insert(TAG, tag);
+        }
     }
     Ok(instance)
 }
@@ -109,7 +112,7 @@ struct Document<'a> {
     weight: u32,
     enable: bool,
     healthy: bool,
-    metadata: &'a BTreeMap<String, String>,
+    metadata: &'a TextMap,
     /// dubbo-go puts a copy of the metadata of all services here, and does not look at it.
     service_metadata: Option<()>,
     /// dubbo-go makes it of host and port where it is empty.
@@ -139,7 +142,7 @@ mod tests {
     #[test]
     fn an_instance_is_written_as_dubbo_go_writes_it() {
         let mut instance = ServiceInstance::new("a", "10.0.0.7", 20000);
-        instance.metadata = BTreeMap::from([
+        instance.metadata = TextMap::from([
             ("dubbo.tag".to_owned(), "gray".to_owned()),
             ("meta-v".to_owned(), "1.0.0".to_owned()),
         ]);
@@ -157,7 +160,7 @@ mod tests {
         instance.enabled = false;
         instance.healthy = false;
         instance.weight = 7;
-        instance.metadata = BTreeMap::from([("ü\"".to_owned(), "\n".to_owned())]);
+        instance.metadata = TextMap::from([("ü\"", "\n")]);
         let written = layout().write(&instance).expect("JSON");
         assert_eq!(&*written.id, "2001:db8::1:50051");
         assert_eq!(layout().read("a", &written), Some(instance));
@@ -178,11 +181,7 @@ mod tests {
         let instance = read(json).expect("an instance");
         assert!(!instance.enabled && !instance.healthy);
         assert_eq!(instance.weight, 5);
-        let metadata: Vec<_> = instance
-            .metadata
-            .iter()
-            .map(|(k, v)| (&**k, &**v))
-            .collect();
+        let metadata: Vec<_> = instance.metadata.iter().collect();
         assert_eq!(metadata, [("dubbo.tag", "t"), ("n", "1")]);
     }
 

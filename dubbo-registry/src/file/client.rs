@@ -14,6 +14,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_core::{
     backoff::{Backoff, BackoffPolicy},
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
     url::Url,
@@ -28,7 +29,7 @@ use super::{
 };
 use crate::{
     backend::{
-        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users,
+        Backend, Client, Entry, Guard, Hint, Place, Session, Text, TextKey, TextStore, Users, by_id,
     },
     plain,
     reconcile::{Tasks, closed},
@@ -173,7 +174,7 @@ impl Backend for FileClient {
         .await
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Url>>, RegistryError> {
         let folder = self.folder(place);
         let life = self.shared.life.lock().clone();
         let watcher = Arc::clone(&self.shared.watcher);
@@ -182,7 +183,7 @@ impl Backend for FileClient {
             watcher.saw(&Watched::Clients(folder), &look);
             // In a directory that somebody removes, nobody is found who is alive for all that.
             if life.is_some_and(|life| life.is_seen()) {
-                Ok(entries)
+                Ok(by_id(entries))
             } else {
                 Err(lost())
             }

@@ -12,6 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
     url::Url,
@@ -231,7 +232,7 @@ impl Backend for Flaky {
         self.ask(request, self.inner.show(place, entries)).await
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Url>>, RegistryError> {
         self.ask(format!("read {}", place.0), self.inner.read(place))
             .await
     }

@@ -9,6 +9,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_core::{
     explain::Step,
+    list::List,
     registry::{RegistryError, RegistrySnapshot},
     url::Url,
 };
@@ -38,7 +39,7 @@ pub(super) struct Listing<B: Backend, L> {
 /// The providers that stay when there are none any more.
 #[derive(Default)]
 struct Protected {
-    last: Arc<[Url]>,
+    last: List<Url>,
     /// Whether a warning was given that they stay.
     warned: bool,
 }
@@ -46,7 +47,7 @@ struct Protected {
 /// One place that is followed.
 struct Shelf<V> {
     _followed: FollowedPlace<V>,
-    seen: watch::Receiver<Seen<Arc<[Entry<V>]>>>,
+    seen: watch::Receiver<Seen<List<Entry<V>>>>,
     /// Whether `seen` has changed since it was read.
     stale: bool,
     /// Whether a name in a folder led here.
@@ -215,7 +216,7 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Listing<B, L> {
         };
         if !snapshot.providers.is_empty() || protected.last.is_empty() {
             *protected = Protected {
-                last: Arc::clone(&snapshot.providers),
+                last: snapshot.providers.clone(),
                 warned: false,
             };
             return;
@@ -234,7 +235,7 @@ impl<B: Backend, L: InterfaceLayout<B::Value>> Listing<B, L> {
         );
         let step = Step::leaving("enable-empty-protection", evidence, last.len());
         snapshot.steps = [seen, step].into();
-        snapshot.providers = Arc::clone(last);
+        snapshot.providers = last.clone();
     }
 }
 

@@ -165,6 +165,6 @@ mod tests {
         let url: Url = "tri://h:1/a.B".parse().expect("valid");
         let standing = [&url, &url].map(|url| (Category::Providers, url));
         let found = snapshot(&consumer, standing, Step::new("registry", ""));
-        assert_eq!(*found.providers, [url]);
+        assert_eq!(found.providers, [url]);
     }
 }

@@ -180,20 +180,20 @@ async fn registry_t15_the_last_provider_goes_unless_it_is_protected() {
             .unregister(&providers[0])
             .await
             .expect("unregisters");
-        until(&mut subscription, |s| *s.providers == providers[1..]).await;
+        until(&mut subscription, |s| s.providers == providers[1..]).await;
         rig.others
             .unregister(&providers[1])
             .await
             .expect("unregisters");
         if stays {
             let now = until(&mut subscription, |s| s.steps.len() == 2).await;
-            assert_eq!(*now.providers, providers[1..]);
+            assert_eq!(now.providers, providers[1..]);
             assert_eq!(
                 now.steps[1].to_string(),
                 "enable-empty-protection: the registry lists none any more; the last 1 stay -> 1"
             );
             rig.others.register(&providers[0]).await.expect("registers");
-            until(&mut subscription, |s| *s.providers == providers[..1]).await;
+            until(&mut subscription, |s| s.providers == providers[..1]).await;
         } else {
             until(&mut subscription, |s| s.providers.is_empty()).await;
         }

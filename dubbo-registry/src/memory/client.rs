@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
     url::Url,
@@ -88,7 +89,7 @@ impl Backend for MemoryClient {
         Ok(())
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Url>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Url>>, RegistryError> {
         Ok(self.store.read(place))
     }
 

@@ -1,12 +1,13 @@
 //! What stands in one memory registry, and who is told of changes.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
     sync::Arc,
 };
 
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     url::Url,
 };
@@ -22,9 +23,18 @@ pub(crate) struct Store(Mutex<Content>);
 struct Content {
     /// Numbers clients, watches and changes.
     last: u64,
-    places: BTreeMap<Place, Vec<Standing>>,
+    places: BTreeMap<Place, Standings>,
     texts: BTreeMap<TextKey, Text>,
     watches: HashMap<u64, (Watched, Hint)>,
+}
+
+/// What stands in a place.
+#[derive(Default)]
+struct Standings {
+    /// By id, and by when they came.
+    all: Vec<Standing>,
+    /// What everybody reads.
+    read: List<Entry<Url>>,
 }
 
 struct Standing {
@@ -53,23 +63,9 @@ impl Store {
         let mut content = self.0.lock();
         let since = content.next();
         let standing = content.places.entry(place.clone()).or_default();
-        let were_there = standing.len();
-        standing.retain(|s| s.client != client || entries.contains(&s.entry));
-        let mut changed = standing.len() < were_there;
-        for entry in entries {
-            let is_new = !standing
-                .iter()
-                .any(|s| s.client == client && s.entry == *entry);
-            if is_new {
-                changed = true;
-                standing.push(Standing {
-                    client,
-                    since,
-                    entry: entry.clone(),
-                });
-            }
-        }
-        let is_empty = standing.is_empty();
+        let were_there = standing.all.len();
+        let changed = standing.show(client, since, entries);
+        let is_empty = standing.all.is_empty();
         if is_empty {
             content.places.remove(place);
         }
@@ -87,7 +83,7 @@ impl Store {
     pub(super) fn leave(&self, client: u64) {
         let places: Vec<_> = {
             let content = self.0.lock();
-            let of_client = |standing: &[Standing]| standing.iter().any(|s| s.client == client);
+            let of_client = |at: &Standings| at.all.iter().any(|s| s.client == client);
             let places = content
                 .places
                 .iter()
@@ -99,19 +95,11 @@ impl Store {
         }
     }
 
-    /// What stands in `place`, in the order in which it came. Of two entries with one id, the one that came last.
-    pub(crate) fn read(&self, place: &Place) -> Vec<Entry<Url>> {
+    /// What stands in `place`. Of two entries with one id, the one that came last.
+    pub(crate) fn read(&self, place: &Place) -> List<Entry<Url>> {
         let content = self.0.lock();
-        let mut by_id: HashMap<&str, &Standing> = HashMap::new();
-        for standing in content.places.get(place).into_iter().flatten() {
-            let found = by_id.entry(&standing.entry.id).or_insert(standing);
-            if standing.since > found.since {
-                *found = standing;
-            }
-        }
-        let mut standing: Vec<_> = by_id.into_values().collect();
-        standing.sort_by(|a, b| (a.since, &a.entry.id).cmp(&(b.since, &b.entry.id)));
-        standing.into_iter().map(|s| s.entry.clone()).collect()
+        let standing = content.places.get(place);
+        standing.map_or_else(List::default, |standing| standing.read.clone())
     }
 
     /// The names of what is in `folder`.
@@ -183,6 +171,53 @@ impl Store {
     }
 }
 
+impl Standings {
+    /// Makes `entries` all that `client` shows; whether that changed anything.
+    fn show(&mut self, client: u64, since: u64, entries: &[Entry<Url>]) -> bool {
+        let wanted: HashMap<&str, &Entry<Url>> = entries.iter().map(|e| (&*e.id, e)).collect();
+        let mut shown = HashSet::new();
+        let before = self.all.len();
+        self.all.retain(|standing| {
+            let entry = &standing.entry;
+            let stays = standing.client != client || wanted.get(&*entry.id) == Some(&entry);
+            if stays && standing.client == client {
+                shown.insert(Arc::clone(&entry.id));
+            }
+            stays
+        });
+        let gone = before - self.all.len();
+        let is_new = |entry: &&Entry<Url>| !shown.contains(&entry.id);
+        let new = wanted.into_values().filter(is_new).map(|entry| Standing {
+            client,
+            since,
+            entry: entry.clone(),
+        });
+        self.all.extend(new);
+        let changed = gone > 0 || self.all.len() > before - gone;
+        if changed {
+            let order = |standing: &Standing| (Arc::clone(&standing.entry.id), standing.since);
+            self.all.sort_by_cached_key(order);
+            let last = self.all.chunk_by(|one, next| one.entry.id == next.entry.id);
+            let now = last.filter_map(<[_]>::last).map(|standing| &standing.entry);
+            // Who reads it finds what has changed without a look at the rest.
+            self.read = if now
+                .clone()
+                .map(|e| &e.id)
+                .eq(self.read.iter().map(|e| &e.id))
+            {
+                let others = now
+                    .enumerate()
+                    .filter(|(at, entry)| self.read[*at] != **entry);
+                self.read
+                    .with(others.map(|(at, entry)| (at, entry.clone())))
+            } else {
+                now.cloned().collect()
+            };
+        }
+        changed
+    }
+}
+
 impl Content {
     fn next(&mut self) -> u64 {
         self.last += 1;
@@ -201,7 +236,7 @@ impl Content {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let content = self.0.lock();
-        let entries: usize = content.places.values().map(Vec::len).sum();
+        let entries: usize = content.places.values().map(|at| at.all.len()).sum();
         write!(f, "{entries} entries, {} texts", content.texts.len())
     }
 }

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::backend::{
     Backend, Client, Entry, Guard, Hint, OUTAGE_GRACE, Place, Session, Text, TextKey, TextStore,
-    Timing, Users,
+    Timing, Users, by_id,
 };
 
 /// The client of Nacos.
@@ -104,7 +105,7 @@ impl Backend for Nacos {
         shown.map_err(Failure::into_error)
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Instance>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Instance>>, RegistryError> {
         let (group, service) = split(place);
         let instances = self.connection.read(group, service).await;
         let instances = instances.map_err(Failure::into_error)?;
@@ -112,7 +113,7 @@ impl Backend for Nacos {
             id: instance.id().into(),
             value: instance,
         });
-        Ok(entries.collect())
+        Ok(by_id(entries.collect()))
     }
 
     async fn names(&self, folder: &Place) -> Result<Vec<Arc<str>>, RegistryError> {

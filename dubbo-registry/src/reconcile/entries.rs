@@ -1,9 +1,9 @@
 //! What can be followed on a [`Backend`]: the entries of a place, and the names in a folder.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use dubbo_core::registry::RegistryError;
+use dubbo_core::{list::List, registry::RegistryError};
 
 use super::{Core, follow::Source};
 use crate::backend::{Backend, Entry, Guard, Hint, Place};
@@ -15,8 +15,7 @@ pub(super) struct Entries<B: Backend> {
 
 #[async_trait]
 impl<B: Backend> Source for Entries<B> {
-    /// By id, so that another order is no news.
-    type State = Arc<[Entry<B::Value>]>;
+    type State = List<Entry<B::Value>>;
     type Client = B;
 
     fn client(&self) -> &B {
@@ -32,7 +31,7 @@ impl<B: Backend> Source for Entries<B> {
     }
 
     fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
-        with_missing(before, now, |entry| &entry.id)
+        with_missing(before, now, |entry: &Entry<B::Value>| &entry.id)
     }
 
     async fn ready(&self, session: u64) {
@@ -44,9 +43,7 @@ impl<B: Backend> Source for Entries<B> {
     }
 
     async fn read(&self) -> Result<Self::State, RegistryError> {
-        let mut entries = self.core.backend.read(&self.place).await?;
-        entries.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok(entries.into())
+        self.core.backend.read(&self.place).await
     }
 }
 
@@ -73,7 +70,7 @@ impl<B: Backend> Source for Names<B> {
     }
 
     fn with_missing(before: &Self::State, now: &Self::State) -> Option<Self::State> {
-        with_missing(before, now, |name| name)
+        with_missing(&**before, &**now, |name: &Arc<str>| name)
     }
 
     async fn ready(&self, session: u64) {
@@ -92,23 +89,18 @@ impl<B: Backend> Source for Names<B> {
     }
 }
 
-/// `now`, with what of `before` is missing there; `None` if nothing is. Both are in the order of their ids.
-fn with_missing<T: Clone>(
-    before: &[T],
-    now: &[T],
+/// `now`, with what of `before` is missing there; `None` if nothing is. In the order of the ids.
+fn with_missing<'s, T: Clone + 's, S: FromIterator<T>>(
+    before: impl IntoIterator<Item = &'s T>,
+    now: impl IntoIterator<Item = &'s T>,
     id: impl Fn(&T) -> &Arc<str>,
-) -> Option<Arc<[T]>> {
-    let is_missing = |one: &&T| {
-        now.binary_search_by(|other| id(other).cmp(id(one)))
-            .is_err()
-    };
-    let mut all: Vec<_> = before.iter().filter(is_missing).cloned().collect();
-    if all.is_empty() {
-        return None;
+) -> Option<S> {
+    let mut all: BTreeMap<_, _> = now.into_iter().map(|one| (id(one), one)).collect();
+    let known = all.len();
+    for one in before {
+        all.entry(id(one)).or_insert(one);
     }
-    all.extend_from_slice(now);
-    all.sort_by(|one, other| id(one).cmp(id(other)));
-    Some(all.into())
+    (all.len() > known).then(|| all.into_values().cloned().collect())
 }
 
 impl<B: Backend> Core<B> {

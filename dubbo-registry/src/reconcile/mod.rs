@@ -36,7 +36,7 @@ use std::{
     },
 };
 
-use dubbo_core::registry::RegistryError;
+use dubbo_core::{list::List, registry::RegistryError};
 use futures_util::future::join_all;
 
 use self::{
@@ -58,7 +58,7 @@ use crate::backend::{Backend, Entry, Place, Session};
 /// What the plugins of one client wish for and follow.
 pub(crate) struct Reconciler<B: Backend> {
     core: Arc<Core<B>>,
-    places: Follows<Place, Arc<[Entry<B::Value>]>>,
+    places: Follows<Place, List<Entry<B::Value>>>,
     folders: Follows<Place, Arc<[Arc<str>]>>,
     tasks: Tasks,
     epochs: Arc<AtomicU64>,
@@ -73,7 +73,7 @@ struct Core<B: Backend> {
 }
 
 /// A share in following the entries of a place.
-pub(crate) type FollowedPlace<V> = Arc<Followed<Place, Arc<[Entry<V>]>>>;
+pub(crate) type FollowedPlace<V> = Arc<Followed<Place, List<Entry<V>>>>;
 
 /// A share in following the names of a folder.
 pub(crate) type FollowedFolder = Arc<Followed<Place, Arc<[Arc<str>]>>>;
@@ -117,7 +117,7 @@ impl<B: Backend> Reconciler<B> {
     }
 
     /// Reads the entries of `place` once.
-    pub(crate) async fn read(&self, place: &Place) -> Result<Vec<Entry<B::Value>>, RegistryError> {
+    pub(crate) async fn read(&self, place: &Place) -> Result<List<Entry<B::Value>>, RegistryError> {
         let backend = self.backend();
         within(&**backend, || format!("read {}", place.0), async {
             self.reached().await?;

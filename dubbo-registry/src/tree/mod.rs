@@ -6,9 +6,7 @@ mod interfaces;
 pub(crate) mod tests;
 mod texts;
 
-use std::collections::BTreeMap;
-
-use dubbo_core::{registry::RegistryError, url::Url};
+use dubbo_core::{registry::RegistryError, text_map::TextMap, url::Url};
 use serde_json::Value;
 
 pub(crate) use interfaces::Interfaces;
@@ -46,7 +44,7 @@ pub(crate) fn application(
 }
 
 /// The metadata of an instance. Numbers and booleans count as what they look like.
-pub(crate) fn metadata(document: &Value) -> BTreeMap<String, String> {
+pub(crate) fn metadata(document: &Value) -> TextMap {
     let text = |value: &Value| match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -54,7 +52,7 @@ pub(crate) fn metadata(document: &Value) -> BTreeMap<String, String> {
     };
     let fields = document.as_object().into_iter().flatten();
     fields
-        .filter_map(|(key, value)| Some((key.clone(), text(value)?)))
+        .filter_map(|(key, value)| Some((key.as_str(), text(value)?)))
         .collect()
 }
 

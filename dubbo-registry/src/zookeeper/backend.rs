@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
+    list::List,
     metadata::{CasOutcome, Ticket},
     registry::RegistryError,
 };
@@ -191,9 +192,10 @@ impl Backend for Ensemble {
         Ok(())
     }
 
-    async fn read(&self, place: &Place) -> Result<Vec<Entry<Self::Value>>, RegistryError> {
+    async fn read(&self, place: &Place) -> Result<List<Entry<Self::Value>>, RegistryError> {
         let mut names = self.children(&place.0).await?;
         names.sort_unstable();
+        // In the order of the names, which are the ids.
         let entries = join_all(names.into_iter().map(|name| self.entry(place, name))).await;
         entries.into_iter().filter_map(Result::transpose).collect()
     }

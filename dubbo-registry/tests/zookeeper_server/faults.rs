@@ -1,8 +1,11 @@
 //! Lost connections, expired sessions, servers that die, servers that are old.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use dubbo_core::{discovery::ServiceInstance, subscription::Subscription};
+use dubbo_core::{
+    discovery::{Instances, ServiceInstance},
+    subscription::Subscription,
+};
 use dubbo_test::soon;
 use tokio::time::Instant;
 
@@ -290,14 +293,11 @@ async fn closing_takes_nodes_away_at_once() {
     eyes.delete_all(&root).await;
 }
 
-async fn shows(
-    subscription: &mut Subscription<Arc<[ServiceInstance]>>,
-    instance: &ServiceInstance,
-) {
+async fn shows(subscription: &mut Subscription<Instances>, instance: &ServiceInstance) {
     soon(&format!("{instance:?}"), async {
         loop {
             if let Ok(list) = subscription.current().state
-                && list[..] == [instance.clone()]
+                && list == [instance.clone().into()]
             {
                 return;
             }

@@ -2,10 +2,8 @@
 //!
 //! As in [`registry`](super::registry): [`discovery_suite!`](crate::discovery_suite!) makes each function a test.
 
-use std::sync::Arc;
-
 use dubbo_core::{
-    discovery::{ServiceDiscovery, ServiceInstance},
+    discovery::{Instances, ServiceDiscovery, ServiceInstance},
     subscription::Subscription,
 };
 use futures_util::future::join_all;
@@ -331,10 +329,7 @@ async fn survives(subject: &Discoveries, application: &str, test: &str, fault: &
     late.close().await;
 }
 
-async fn watch(
-    discovery: &dyn ServiceDiscovery,
-    application: &str,
-) -> Subscription<Arc<[ServiceInstance]>> {
+async fn watch(discovery: &dyn ServiceDiscovery, application: &str) -> Subscription<Instances> {
     let watch = discovery.watch(&own(application)).await;
     watch.expect("watches")
 }
@@ -342,11 +337,11 @@ async fn watch(
 /// Waits until `watch` shows exactly `want`, by address and revision.
 async fn sees(
     subject: &Discoveries,
-    watch: &mut Subscription<Arc<[ServiceInstance]>>,
+    watch: &mut Subscription<Instances>,
     want: &[&ServiceInstance],
 ) {
     let known = |instance: &ServiceInstance| {
-        let revision = instance.metadata.get(REVISION).cloned();
+        let revision = instance.metadata.text(REVISION).cloned();
         (instance.host.clone(), instance.port, revision)
     };
     let mut wanted: Vec<_> = want.iter().map(|instance| known(instance)).collect();
@@ -356,7 +351,7 @@ async fn sees(
         .soon(&what, async {
             loop {
                 if let Ok(found) = watch.current().state {
-                    let mut found: Vec<_> = found.iter().map(known).collect();
+                    let mut found: Vec<_> = found.iter().map(|instance| known(instance)).collect();
                     found.sort();
                     if found == wanted {
                         return;

@@ -58,7 +58,10 @@ pub use self::{
     },
 };
 
-pub(crate) use self::{check::Served, names::{FILE_CACHE, direct_url}};
+pub(crate) use self::{
+    check::Served,
+    names::{FILE_CACHE, direct_url},
+};
 
 #[cfg(test)]
 mod tests;

@@ -47,7 +47,7 @@ impl Target {
             let mut params =
                 MetadataServiceParams::parse(json).map_err(|error| error.to_string())?;
             token = params.params.remove(TOKEN);
-            (params.protocol, instance.host.clone(), params.port)
+            (params.protocol, instance.host.to_string(), params.port)
         } else if let Some(json) = said(keys::METADATA_SERVICE_URLS) {
             let url = first_url(json)
                 .map_err(|why| format!("`{}` {why}", keys::METADATA_SERVICE_URLS))?;
@@ -56,9 +56,9 @@ impl Target {
             (url.protocol().to_owned(), url.host().to_owned(), port)
         } else {
             let port = port_without_metadata.unwrap_or(instance.port);
-            (DUBBO.to_owned(), instance.host.clone(), port)
+            (DUBBO.to_owned(), instance.host.to_string(), port)
         };
-        let meta_v = instance.metadata.get(keys::META_V).map(String::as_str);
+        let meta_v = instance.metadata.get(keys::META_V);
         let way = match (
             protocol.to_ascii_lowercase().as_str(),
             MetaVersion::of(meta_v),

@@ -1,6 +1,6 @@
 //! Application-level discovery: what is registered, who finds it, and what is said when nobody does.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use dubbo::{
     Instance, InstanceBuilder, Url,
@@ -9,6 +9,7 @@ use dubbo::{
         metadata::MetadataReport,
         registry::{Registry, RegistryError, RegistrySnapshot},
         subscription::Subscription,
+        text_map::TextMap,
     },
 };
 use dubbo_registry::memory::MemoryRegistry;
@@ -44,10 +45,7 @@ impl Shared {
         self.on(load_in(&yaml, variables))
     }
 
-    pub(crate) async fn instances(
-        &self,
-        application: &str,
-    ) -> Vec<(String, BTreeMap<String, String>)> {
+    pub(crate) async fn instances(&self, application: &str) -> Vec<(String, TextMap)> {
         let found = self.0.discovery().snapshot(application).await;
         let found = found.expect("it is there");
         found
@@ -170,7 +168,7 @@ async fn the_instance_says_where_and_what_it_is() {
         ("environment", "prod"),
         ("meta-v", "2.0.0"),
     ] {
-        assert_eq!(metadata.get(key).map(String::as_str), Some(want), "{key}");
+        assert_eq!(metadata.get(key), Some(want), "{key}");
     }
     assert_eq!(metadata["dubbo.metadata.revision"].len(), 32);
     assert!(!metadata.contains_key("registry.id"));
@@ -198,7 +196,7 @@ async fn metadata_may_be_in_the_report_instead_of_the_application() {
 
         let instances = shared.instances("app").await;
         let (_, said) = &instances[0];
-        assert_eq!(said["dubbo.metadata.storage-type"], "remote");
+        assert_eq!(&said["dubbo.metadata.storage-type"], "remote");
         assert_eq!(
             said.contains_key("dubbo.metadata-service.url-params"),
             served

@@ -19,6 +19,7 @@ use dubbo::{
         },
         metadata::MetadataReport,
         registry::Registry,
+        text_map::TextMap,
     },
 };
 use dubbo_registry::memory::MemoryRegistry;
@@ -36,13 +37,11 @@ use super::{
 };
 
 /// What the only instance of `app` says.
-async fn said(shared: &Shared) -> (ServiceInstance, BTreeMap<String, String>) {
+async fn said(shared: &Shared) -> (Arc<ServiceInstance>, TextMap) {
     let found = shared.0.discovery().snapshot("app").await;
     let found = found.expect("it is there");
-    let [instance] = &*found else {
-        panic!("one instance: {found:?}");
-    };
-    (instance.clone(), instance.metadata.clone())
+    assert_eq!(found.len(), 1, "{found:?}");
+    (Arc::clone(&found[0]), found[0].metadata.clone())
 }
 
 #[tokio::test]
@@ -78,11 +77,7 @@ async fn labels_and_variables_stand_in_the_instance() {
         provider.start().await.expect("starts");
         let (_, metadata) = said(&shared).await;
         for (key, value) in want {
-            assert_eq!(
-                metadata.get(*key).map(String::as_str),
-                Some(*value),
-                "{key}"
-            );
+            assert_eq!(metadata.get(key), Some(*value), "{key}");
         }
     }
 }
@@ -117,7 +112,7 @@ async fn tag_environment_and_weight_are_the_instances_and_reach_the_consumers_ur
         ("environment", "prod"),
         ("weight", "40"),
     ] {
-        assert_eq!(metadata.get(key).map(String::as_str), Some(want), "{key}");
+        assert_eq!(metadata.get(key), Some(want), "{key}");
     }
 
     let seen = Arc::<Mutex<Vec<String>>>::default();
@@ -163,7 +158,7 @@ async fn the_port_of_the_preferred_protocol_stands_for_the_instance() {
             ports[0].expect("bound"),
             ports[1].expect("bound")
         );
-        assert_eq!(metadata["dubbo.endpoints"], endpoints, "`cases.md` 72");
+        assert_eq!(&metadata["dubbo.endpoints"], endpoints, "`cases.md` 72");
         let params = &metadata["dubbo.metadata-service.url-params"];
         let of_tri = format!(r#""port":"{}","protocol":"tri""#, ports[1].expect("bound"));
         assert!(params.contains(&of_tri), "{params}");
@@ -220,10 +215,10 @@ async fn customizers_that_are_named_add_to_what_the_instance_says() {
         .expect("valid");
     provider.start().await.expect("starts");
     let (_, metadata) = said(&shared).await;
-    assert_eq!(metadata["zone"], "east");
-    assert_eq!(metadata["serves"], "greet.Greeter:tri");
+    assert_eq!(&metadata["zone"], "east");
+    assert_eq!(&metadata["serves"], "greet.Greeter:tri");
     assert!(!metadata.contains_key("half"), "a panic takes it all");
-    assert_ne!(metadata["dubbo.metadata.revision"], "mine");
+    assert_ne!(&metadata["dubbo.metadata.revision"], "mine");
     let consumer = shared.load(REGISTRY).build().expect("valid");
     let greeter = consumer.refer::<GreeterClient>().await.expect("found");
     assert_eq!(greet(&greeter, "").await.expect("answers"), "found");
@@ -247,7 +242,7 @@ impl InstanceListFilter for NoGray {
     fn filter(
         &self,
         application: &str,
-        instances: &mut Vec<ServiceInstance>,
+        instances: &mut Vec<Arc<ServiceInstance>>,
     ) -> Result<(), BoxError> {
         assert_eq!(application, "app");
         instances.retain(|instance| {
@@ -326,7 +321,10 @@ impl Places {
         let revision = &metadata["dubbo.metadata.revision"];
         let stored = self.0[place].report().app("app", revision).await;
         let cluster = metadata.get("dubbo.metadata.cluster");
-        (stored.expect("it is there").is_some(), cluster.cloned())
+        (
+            stored.expect("it is there").is_some(),
+            cluster.map(str::to_owned),
+        )
     }
 }
 

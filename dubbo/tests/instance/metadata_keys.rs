@@ -206,11 +206,9 @@ async fn an_instance_that_moved_on_is_called_by_its_old_metadata_for_the_grace()
         // Another handle takes the place of one of them, with a revision that nobody can tell anything of.
         let discovery = shared.0.discovery();
         let found = discovery.snapshot("app").await.expect("readable");
-        let mut moved = found[0].clone();
+        let mut moved = (*found[0]).clone();
         let unknown = "f".repeat(32);
-        moved
-            .metadata
-            .insert("dubbo.metadata.revision".to_owned(), unknown.clone());
+        moved.metadata.insert("dubbo.metadata.revision", &*unknown);
         discovery.register(&moved).await.expect("registers");
         let usable = if stays {
             "usable: 2 listed -> 2"

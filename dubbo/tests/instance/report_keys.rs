@@ -187,7 +187,7 @@ async fn case_87_a_provider_that_starts_again_elsewhere_has_the_same_revision() 
         let [(_, metadata)] = &instances[..] else {
             panic!("one instance: {instances:?}");
         };
-        revisions.push(metadata["dubbo.metadata.revision"].clone());
+        revisions.push(metadata["dubbo.metadata.revision"].to_owned());
         provider.shutdown(Duration::ZERO).await;
     }
     revisions.dedup();

@@ -10,7 +10,10 @@ use dubbo::{
         MetadataAdminClient, MigrationReadinessRequest, MigrationStatusRequest,
         WatchInstanceMetadataRequest, WatchMetadataRequest,
     },
-    spi::{discovery::ServiceDiscovery, metadata::MetadataReport, registry::Registry},
+    spi::{
+        discovery::ServiceDiscovery, metadata::MetadataReport, registry::Registry,
+        text_map::TextMap,
+    },
 };
 use dubbo_registry::memory::MemoryRegistry;
 use dubbo_test::soon;
@@ -43,11 +46,10 @@ async fn operators_see_what_registries_and_reports_have() {
     let [instance] = &event.instances[..] else {
         panic!("{event:?}");
     };
-    assert_eq!(instance.host, instances[0].host);
-    let metadata: std::collections::BTreeMap<_, _> =
-        instance.metadata.clone().into_iter().collect();
+    assert_eq!(*instance.host, *instances[0].host);
+    let metadata: TextMap = instance.metadata.clone().into_iter().collect();
     assert_eq!(metadata, instances[0].metadata);
-    assert_eq!(metadata["dubbo.metadata.revision"], revision.revision);
+    assert_eq!(metadata["dubbo.metadata.revision"], *revision.revision);
 
     let mapped = async {
         loop {

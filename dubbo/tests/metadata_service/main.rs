@@ -41,7 +41,7 @@ async fn an_application_answers_for_what_it_has_registered() {
 
     let info = ask(at("dubbo"), "getMetadataInfo", &[revision]).await;
     let info: MetadataInfo = info.to().expect("metadata");
-    assert_eq!((&info.app, &info.revision), (&"app".to_owned(), revision));
+    assert_eq!((&*info.app, &*info.revision), ("app", revision));
     let keys: Vec<_> = info.services.keys().map(String::as_str).collect();
     assert_eq!(
         keys,
@@ -158,12 +158,11 @@ fn load_with(registry: &MemoryRegistry, others: &str, sections: &str) -> Instanc
         .extension::<dyn MetadataReport>("shared", move |_| Ok(three.report()))
 }
 
-async fn only_instance(registry: &MemoryRegistry) -> ServiceInstance {
+async fn only_instance(registry: &MemoryRegistry) -> Arc<ServiceInstance> {
     let instances = registry.discovery().snapshot("app").await;
-    match &*instances.expect("it is there") {
-        [instance] => instance.clone(),
-        others => panic!("{others:?}"),
-    }
+    let instances = instances.expect("it is there");
+    assert_eq!(instances.len(), 1, "{instances:?}");
+    Arc::clone(&instances[0])
 }
 
 /// What the first version of the service answers by the classic protocol.

@@ -65,7 +65,7 @@ impl InstanceLayout<Instance> for Instances {
             RegistryError::new(format!("register {id}"), &self.address, reason).refused()
         };
         limits::host(&instance.host).map_err(|error| refuse(error.to_string()))?;
-        let mut metadata = instance.metadata.clone();
+        let mut metadata = instance.metadata.iter().map(owned).collect();
         self.fit(&id, &mut metadata).map_err(refuse)?;
         Ok(Entry {
             id: Arc::from(&*id),
@@ -88,13 +88,21 @@ impl InstanceLayout<Instance> for Instances {
         instance.healthy = read.healthy;
         instance.enabled = read.enabled;
         instance.weight = weight(read.weight);
-        instance.metadata.clone_from(&read.metadata);
+        instance.metadata = read.metadata.iter().map(borrowed).collect();
         // dubbo-go puts it there for itself.
-        if instance.metadata.get(GO_ID) == Some(&instance.id()) {
+        if instance.metadata.get(GO_ID) == Some(&*instance.id()) {
             instance.metadata.remove(GO_ID);
         }
         Some(instance)
     }
+}
+
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.to_owned(), value.to_owned())
+}
+
+fn borrowed<'a>((key, value): (&'a String, &'a String)) -> (&'a str, &'a str) {
+    (key, value)
 }
 
 fn is_needed(key: &str) -> bool {
@@ -154,7 +162,7 @@ mod tests {
         let mut instance = ServiceInstance::new("a", "2001:db8::1", 50051);
         instance.enabled = false;
         instance.weight = 250;
-        instance.metadata = BTreeMap::from([("ü".to_owned(), "\n".to_owned())]);
+        instance.metadata = [("ü", "\n")].into();
         let written = layout().write(&instance).expect("fits");
         assert_eq!(&*written.id, "2001:db8::1:50051");
         assert!((written.value.weight - 2.5).abs() < f64::EPSILON);

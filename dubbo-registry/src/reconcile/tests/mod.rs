@@ -5,7 +5,7 @@ mod wishes;
 
 use std::{sync::Arc, time::Duration};
 
-use dubbo_core::url::Url;
+use dubbo_core::{list::List, url::Url};
 use tokio::time::Instant;
 
 use super::{Handle, Reconciler, Seen};
@@ -77,7 +77,7 @@ impl Rig {
 }
 
 /// What is known of a place: the names there, or the error.
-fn known(seen: &Seen<Arc<[Entry<Url>]>>) -> Result<Vec<String>, String> {
+fn known(seen: &Seen<List<Entry<Url>>>) -> Result<Vec<String>, String> {
     match (&seen.error, &seen.last) {
         (Some(error), _) => Err(error.to_string()),
         (None, Some(entries)) => Ok(names(entries)),
@@ -85,7 +85,7 @@ fn known(seen: &Seen<Arc<[Entry<Url>]>>) -> Result<Vec<String>, String> {
     }
 }
 
-fn names(entries: &[Entry<Url>]) -> Vec<String> {
+fn names(entries: &List<Entry<Url>>) -> Vec<String> {
     let mut names: Vec<_> = entries.iter().map(|e| e.value.host().to_owned()).collect();
     names.sort();
     names

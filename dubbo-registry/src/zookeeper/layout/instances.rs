@@ -4,12 +4,13 @@
 //! §2.3).
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use dubbo_core::{discovery::ServiceInstance, registry::RegistryError, url::Url};
+use dubbo_core::{
+    discovery::ServiceInstance, registry::RegistryError, text_map::TextMap, url::Url,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -67,7 +68,7 @@ impl InstanceLayout<Arc<[u8]>> for Instances {
             registration_time_utc: self.started,
             service_type: "DYNAMIC",
             uri_spec: None,
-            tag: instance.metadata.get(TAG).map(String::as_str),
+            tag: instance.metadata.get(TAG),
             enabled: (!instance.enabled).then_some(false),
         };
         let json = serde_json::to_vec(&document).map_err(|error| {
@@ -104,8 +105,9 @@ fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str>
     instance.enabled = document["enabled"].as_bool().unwrap_or(true);
     instance.metadata = tree::metadata(&document["payload"]["metadata"]);
     if let Some(tag) = document["tag"].as_str().filter(|tag| !tag.is_empty()) {
-        let tag = || tag.to_owned();
-        instance.metadata.entry(TAG.to_owned()).or_insert_with(tag);
+        if !instance.metadata.contains_key(TAG) {
+            instance.metadata.insert(TAG, tag);
+        }
     }
     Ok(instance)
 }
@@ -140,7 +142,7 @@ struct Payload<'a> {
     class: &'a str,
     id: &'a str,
     name: &'a str,
-    metadata: &'a BTreeMap<String, String>,
+    metadata: &'a TextMap,
 }
 
 /// Java reads no instance of a list in which one has another class.
@@ -181,7 +183,7 @@ mod tests {
             assert_eq!((&*instance.host, instance.port), ("10.0.0.8", 20880));
             assert!(instance.enabled && instance.healthy);
             assert_eq!(
-                instance.metadata["dubbo.metadata.revision"],
+                &instance.metadata["dubbo.metadata.revision"],
                 "c1d1ea28445cbf4e926225ffda9b42c1"
             );
         }
@@ -199,9 +201,9 @@ mod tests {
         let instance = layout()
             .read("demo-java", &entry(JAVA))
             .expect("an instance");
-        assert_eq!(instance.metadata["meta-v"], "1.0.0");
+        assert_eq!(&instance.metadata["meta-v"], "1.0.0");
         assert_eq!(
-            instance.metadata["dubbo.endpoints"],
+            &instance.metadata["dubbo.endpoints"],
             r#"[{"port":20880,"protocol":"dubbo"}]"#
         );
         let written = layout().write(&instance).expect("JSON");
@@ -217,8 +219,8 @@ mod tests {
     fn dubbo_gos_document_is_read_with_its_tag() {
         let instance = layout().read("demo-app", &entry(GO)).expect("an instance");
         assert_eq!(instance.id(), "10.0.0.7:20000");
-        assert_eq!(instance.metadata["dubbo.tag"], "gray");
-        assert_eq!(instance.metadata["registry.id"], "zk");
+        assert_eq!(&instance.metadata["dubbo.tag"], "gray");
+        assert_eq!(&instance.metadata["registry.id"], "zk");
         let written = layout().write(&instance).expect("JSON").value;
         let json: Value = serde_json::from_slice(&written).expect("JSON");
         assert_eq!(json["tag"], "gray");
@@ -229,7 +231,7 @@ mod tests {
     fn an_instance_reads_back_as_it_was() {
         let mut instance = ServiceInstance::new("a", "2001:db8::1", 50051);
         instance.enabled = false;
-        instance.metadata = BTreeMap::from([("ü\"".to_owned(), "\n".to_owned())]);
+        instance.metadata = TextMap::from([("ü\"", "\n")]);
         let written = layout().write(&instance).expect("JSON");
         assert_eq!(&*written.id, "2001:db8::1:50051");
         assert_eq!(layout().read("a", &written), Some(instance));
@@ -259,11 +261,7 @@ mod tests {
     fn values_that_are_no_texts_become_some() {
         let json = r#"{"address":"h","port":1,"payload":{"metadata":{"n":1,"b":true,"x":null,"o":{"k":[1]}}}}"#;
         let instance = layout().read("a", &entry(json)).expect("an instance");
-        let metadata: Vec<_> = instance
-            .metadata
-            .iter()
-            .map(|(k, v)| (&**k, &**v))
-            .collect();
+        let metadata: Vec<_> = instance.metadata.iter().collect();
         assert_eq!(metadata, [("b", "true"), ("n", "1"), ("o", r#"{"k":[1]}"#)]);
         for payload in ["null", "7", r#""text""#, r#"{"metadata":[]}"#] {
             let json = format!(r#"{{"address":"h","port":1,"payload":{payload}}}"#);

@@ -1,9 +1,9 @@
 //! Answers as messages.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use dubbo_cluster::migration::{MigrationStatus, MigrationStep, ReferenceStatus};
-use dubbo_core::discovery::ServiceInstance;
+use dubbo_core::{discovery::ServiceInstance, text_map::TextMap};
 use dubbo_metadata::{
     mapping::{MappingView, RegistrationStatus},
     model::{MetadataDiff, MetadataInfo, ServiceDiff, ServiceInfo},
@@ -94,15 +94,21 @@ impl From<ServiceDiff> for proto::ServiceDiff {
     }
 }
 
+fn owned(metadata: &TextMap) -> HashMap<String, String> {
+    let entries = metadata.iter();
+    let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    entries.map(owned).collect()
+}
+
 impl From<&ServiceInstance> for proto::Instance {
     fn from(instance: &ServiceInstance) -> Self {
         Self {
-            host: instance.host.clone(),
+            host: instance.host.to_string(),
             port: i32::from(instance.port),
             weight: instance.weight,
             enabled: instance.enabled,
             healthy: instance.healthy,
-            metadata: instance.metadata.clone().into_iter().collect(),
+            metadata: owned(&instance.metadata),
         }
     }
 }

@@ -25,7 +25,7 @@ async fn recorded_answers_by_the_classic_protocol_are_read() {
         let asked = Asked::of(&call);
         let peer = Server::bind().await;
         let mut instance = instance(peer.address(), "dubbo", "1.0.0");
-        instance.application.clone_from(&asked.application);
+        instance.application = (&*asked.application).into();
         let script = async {
             let mut connection = peer.accept().await;
             let request = connection.call().await;
@@ -248,7 +248,7 @@ async fn replayed(call: &TripleCall, asked: &Asked) -> Result<MetadataInfo, Fetc
         "1.0.0"
     };
     let mut instance = instance(peer.address(), "tri", meta_v);
-    instance.application.clone_from(&asked.application);
+    instance.application = (&*asked.application).into();
     let script = async {
         let mut connection = peer.accept().await;
         let mut request = connection.request().await;
