@@ -36,6 +36,7 @@ var (
 	}
 	registry = registries.Declare("interop-go-provider")
 	name     = flag.String("name", "", "what the answers to a discovering consumer end with")
+	leaving  = flag.Int("leave", 1, "seconds that consumers have to notice that the provider leaves, with a registry")
 	guard    = flag.Bool("until-stdin-ends", false, "exit when the standard input ends, so that no provider outlives its runner")
 	level    = flag.String("log", "fatal", "log level of the framework")
 )
@@ -76,8 +77,7 @@ func serve(notice func(impl.Notice)) error {
 	}
 	leave := time.Duration(0)
 	if registry.Given() {
-		// Consumers need time to notice that the provider leaves.
-		leave = time.Second
+		leave = time.Duration(*leaving) * time.Second
 	}
 	options = append(options,
 		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),

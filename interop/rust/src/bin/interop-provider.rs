@@ -17,7 +17,7 @@ use interop::{
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let known = [
-        &["tri", "dubbo", "name", "until-stdin-ends"],
+        &["tri", "dubbo", "name", "leave", "until-stdin-ends"],
         &registries::FLAGS[..],
     ]
     .concat();
@@ -39,7 +39,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let discovered = arguments.get("registry").is_some();
     // Calls in flight finish and new ones are refused at once. In a registry consumers need time to notice that the
     // provider leaves, without one nobody does.
-    let leave = Duration::from_secs(u64::from(discovered));
+    let leave = match arguments.get("leave") {
+        Some(seconds) => seconds.parse()?,
+        None => u64::from(discovered),
+    };
+    let leave = Duration::from_secs(leave);
     builder = builder.shutdown(
         ShutdownConfig::new()
             .step_timeout(Duration::ZERO)

@@ -51,15 +51,15 @@ impl<'a> Estate<'a> {
             folder,
         };
         for (end, _) in RULE.match_indices('/').skip(1) {
-            estate.server.zookeeper_cli(&["create", &RULE[..end]])?;
+            estate.zookeeper(&["create", &RULE[..end]])?;
         }
-        estate.server.zookeeper_cli(&["create", RULE, rule])?;
+        estate.zookeeper(&["create", RULE, rule])?;
         Ok(estate)
     }
 
     /// Sets the rule, as an operator would.
     pub(super) fn rule(&self, rule: &str) -> Result<(), Failure> {
-        self.server.zookeeper_cli(&["set", RULE, rule])
+        self.zookeeper(&["set", RULE, rule])
     }
 
     /// Starts a provider that is registered at `level`, and waits until it can be called.
@@ -75,6 +75,9 @@ impl<'a> Estate<'a> {
         args.push(format!("--name={name}"));
         for protocol in ["tri", "dubbo"] {
             args.push(format!("--{protocol}={}", ports::free()?));
+        }
+        if party != Party::Java {
+            args.push(format!("--leave={LEAVE_SECONDS}"));
         }
         if party == Party::Go {
             // Left to itself it may take a port that another program is about to take.
@@ -119,6 +122,19 @@ impl<'a> Estate<'a> {
         providers.into_iter().map(restart).collect()
     }
 
+    /// Has ZooKeeper's own command line do something.
+    fn zookeeper(&self, command: &[&str]) -> Result<(), Failure> {
+        let cli = self
+            .server
+            .zookeeper_cli(command, self.folder.join("cli.log"))?;
+        let failure = cli.failure("did not do it");
+        if cli.finish(CLI_LIMIT)?.success() {
+            Ok(())
+        } else {
+            Err(failure)
+        }
+    }
+
     fn meeting(&self, level: Level, application: &str) -> Vec<String> {
         vec![
             format!("--registry={}", Registry::Zookeeper),
@@ -141,5 +157,9 @@ impl Provider {
 const CONSUMER: &str = "estate-consumer";
 /// The node of its rule, where Dubbo Java's config center looks for it.
 const RULE: &str = "/dubbo/config/DUBBO_SERVICEDISCOVERY_MIGRATION/estate-consumer.migration";
+/// How long a provider stays after it has told the registry that it leaves: longer than consumers doubt an empty list, which
+/// is what an application has that leaves with its only instance. Dubbo Java stays for longer anyway.
+const LEAVE_SECONDS: u64 = 2;
 const READY_LIMIT: Duration = Duration::from_mins(1);
+const CLI_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_mins(1);

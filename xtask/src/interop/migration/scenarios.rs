@@ -36,7 +36,11 @@ pub(super) const ALL: [Scenario; 5] = [
     Scenario {
         name: "rollback",
         about: "our consumer goes back to interfaces, and falls back to them when no application is left",
-        limit: None,
+        limit: Some(
+            "dubbo-go that is registered both ways takes back the application alone when it stops, and leaves its \
+             interfaces to the end of its session: as a provider that is stopped while it is called by the interface \
+             it is registered that way alone",
+        ),
         play: rollback,
     },
     Scenario {
@@ -53,10 +57,10 @@ pub(super) const ALL: [Scenario; 5] = [
     },
     Scenario {
         name: "go-consumer",
-        about: "dubbo-go's consumer is called both ways, while our providers go from interfaces to applications",
+        about: "dubbo-go's consumer calls both ways, while our providers go from interfaces to applications",
         limit: Some(
-            "dubbo-go has no migration rules and does not tell which way a call goes: with registry-type all it \
-             takes turns between both ways as soon as both have providers",
+            "dubbo-go has no migration rules and does not tell which way a call goes: with registry-type all its \
+             balancer takes one of both ways for each call",
         ),
         play: go_consumer,
     },
@@ -101,7 +105,7 @@ fn rollback(peers: &Peers) -> Result<Story, Failure> {
     let estate = Estate::start(peers, "rollback", FORCE_APPLICATION)?;
     let mut story = Story::default();
     let mut dual = Vec::new();
-    for party in [Party::Go, Party::Rust] {
+    for party in [Party::Java, Party::Rust] {
         dual.push(estate.provider(party, Level::Both, 1)?);
     }
     let mut caller = estate.caller(Party::Rust)?;
@@ -114,7 +118,7 @@ fn rollback(peers: &Peers) -> Result<Story, Failure> {
     let name = "back to FORCE_INTERFACE";
     story.step(&mut caller, name, Way::Interface, &who)?;
 
-    let by_interface = estate.provider(Party::Java, Level::Interface, 1)?;
+    let by_interface = estate.provider(Party::Go, Level::Interface, 1)?;
     caller.until_answered_by(&[&by_interface.name])?;
     for provider in dual {
         provider.stop()?;

@@ -70,11 +70,16 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Has ZooKeeper's own command line do something.
-    pub(in crate::interop) fn zookeeper_cli(&self, command: &[&str]) -> Result<(), Failure> {
-        let mut cli = script_with(self.registry, "cli");
-        cli.arg(self.port.to_string()).args(command);
-        run(&mut cli)
+    /// Starts ZooKeeper's own command line with a command.
+    pub(in crate::interop) fn zookeeper_cli(
+        &self,
+        command: &[&str],
+        log: PathBuf,
+    ) -> Result<Peer, Failure> {
+        let args = ["cli".to_owned(), self.port.to_string()];
+        let command = command.iter().map(|&word| word.to_owned());
+        let args: Vec<_> = args.into_iter().chain(command).collect();
+        Peer::start(&Program::from(script(self.registry)), &args, log)
     }
 
     /// What a shell runs to crash it and bring it back.
