@@ -193,7 +193,7 @@ mod tests {
     #[hessian(class = "com.x.Person")]
     struct Person {
         full_name: String,
-        partner: Option<Shared<Person>>,
+        partner: Option<Shared<Self>>,
     }
 
     #[derive(Hessian)]

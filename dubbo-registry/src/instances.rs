@@ -141,7 +141,7 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         let followed = self.handle.reconciler().follow(&place);
         let list = Followed {
             seen: followed.seen(),
-            _followed: followed,
+            _share: followed,
             layout: Arc::clone(&self.layout),
             application: application.into(),
             entries: List::default(),
@@ -168,7 +168,7 @@ impl<B: Backend, L> fmt::Debug for Instances<B, L> {
 
 /// The instances of one application, as they are followed.
 struct Followed<V, L> {
-    _followed: FollowedPlace<V>,
+    _share: FollowedPlace<V>,
     seen: watch::Receiver<Seen<List<Entry<V>>>>,
     layout: Arc<L>,
     application: Arc<str>,
@@ -184,7 +184,7 @@ struct Followed<V, L> {
 
 impl<V: PartialEq, L: InstanceLayout<V>> Followed<V, L> {
     /// Reads what has changed.
-    fn take(&mut self, entries: List<Entry<V>>) {
+    fn take(&mut self, entries: &List<Entry<V>>) {
         let old = mem::replace(&mut self.entries, entries.clone());
         // If not, nobody knows which instance an entry was.
         let are_all = self.instances.len() == old.len();
@@ -202,7 +202,7 @@ impl<V: PartialEq, L: InstanceLayout<V>> Followed<V, L> {
         let before = if are_all { before } else { List::default() };
         let mut before = old.iter().zip(&before).peekable();
         let mut instances = Vec::with_capacity(entries.len());
-        for entry in &entries {
+        for entry in entries {
             while before.next_if(|(old, _)| old.id < entry.id).is_some() {}
             let instance = match before.next_if(|(old, _)| *old == entry) {
                 Some((_, instance)) => Some(Arc::clone(instance)),
@@ -241,7 +241,7 @@ where
         }
         let entries = seen.last.clone()?;
         drop(seen);
-        self.take(entries);
+        self.take(&entries);
         let mut instances = self.instances.clone();
         if let Some(last) = &mut self.protected {
             if instances.is_empty() && !last.is_empty() {

@@ -1,16 +1,12 @@
 //! Many applications that map one interface at a time: the acceptance test 22 of `docs/spec/metadata.md` §9 on what is here
 //! to be tested on.
 
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use dubbo_core::{extension::Extensions, metadata::MetadataReport, url::Url};
 use dubbo_metadata::mapping::{Registrar, RegistrarOptions};
 use dubbo_registry as _;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn metadata_a22_fifty_applications_map_one_interface_in_memory() {

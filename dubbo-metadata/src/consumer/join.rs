@@ -267,12 +267,11 @@ impl Join {
             Some(others) if others.is_empty() => {}
             Some(others) => self.list = self.list.with(others),
             None => {
-                self.list = self
-                    .apps
-                    .values()
-                    .flat_map(Attached::urls)
-                    .cloned()
-                    .collect()
+                let list = self.apps.values().flat_map(Attached::urls);
+                let list = list.cloned().collect();
+                if self.list != list {
+                    self.list = list;
+                }
             }
         }
     }

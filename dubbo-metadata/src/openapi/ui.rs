@@ -102,9 +102,11 @@ mod tests {
 
     #[test]
     fn nothing_in_the_settings_becomes_markup_or_ends_the_script() {
-        let mut settings = Settings::default();
-        settings.title = "</title><script>alert('1')</script>".to_owned();
-        settings.swagger_ui = "https://cdn.example/\"><script>".to_owned();
+        let mut settings = Settings {
+            title: "</title><script>alert('1')</script>".to_owned(),
+            swagger_ui: "https://cdn.example/\"><script>".to_owned(),
+            ..Settings::default()
+        };
         settings.redoc.clone_from(&settings.swagger_ui);
         for (key, value) in [
             ("docExpansion", "none"),

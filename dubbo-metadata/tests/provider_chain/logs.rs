@@ -24,10 +24,10 @@ async fn an_update_says_what_has_changed() {
         panic!("one update: {lines:?}");
     };
     let revision = provider.history().current()[0].revision().to_owned();
-    let changes = format!(
+    let told = format!(
         "changes=222f165004459af76f0540482d98ac81 -> {revision}: +x.Third:tri ~com.foo.Bar:dubbo(+timeout)"
     );
-    assert!(line.ends_with(&changes), "{line}");
+    assert!(line.ends_with(&told), "{line}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -92,10 +92,10 @@ fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str>
         instance.weight = weight;
     }
     instance.metadata = tree::metadata(&document["Metadata"]);
-    if let Some(tag) = document["Tag"].as_str().filter(|tag| !tag.is_empty()) {
-        if !instance.metadata.contains_key(TAG) {
-            instance.metadata.insert(TAG, tag);
-        }
+    if let Some(tag) = document["Tag"].as_str().filter(|tag| !tag.is_empty())
+        && !instance.metadata.contains_key(TAG)
+    {
+        instance.metadata.insert(TAG, tag);
     }
     Ok(instance)
 }

@@ -39,7 +39,7 @@ impl Target {
         port_without_metadata: Option<u16>,
     ) -> Result<Self, String> {
         let said = |key| {
-            let text = instance.metadata.get(key).map(|text| text.trim());
+            let text = instance.metadata.get(key).map(str::trim);
             text.filter(|text| !matches!(*text, "" | "{}" | "[]"))
         };
         let mut token = None;

@@ -11,7 +11,7 @@ struct Profile {
     name: String,
     level: Option<Level>,
     photo: Vec<u8>,
-    friends: Vec<Profile>,
+    friends: Vec<Self>,
     scores: std::collections::BTreeMap<String, i64>,
 }
 

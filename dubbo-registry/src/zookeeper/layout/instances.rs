@@ -104,10 +104,10 @@ fn read(application: &str, json: &[u8]) -> Result<ServiceInstance, &'static str>
     );
     instance.enabled = document["enabled"].as_bool().unwrap_or(true);
     instance.metadata = tree::metadata(&document["payload"]["metadata"]);
-    if let Some(tag) = document["tag"].as_str().filter(|tag| !tag.is_empty()) {
-        if !instance.metadata.contains_key(TAG) {
-            instance.metadata.insert(TAG, tag);
-        }
+    if let Some(tag) = document["tag"].as_str().filter(|tag| !tag.is_empty())
+        && !instance.metadata.contains_key(TAG)
+    {
+        instance.metadata.insert(TAG, tag);
     }
     Ok(instance)
 }

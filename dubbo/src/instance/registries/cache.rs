@@ -25,8 +25,8 @@ impl Caches {
     pub(in crate::instance) fn new(config: &Config, environment: &Environment) -> Self {
         let cache = &config.metadata.cache;
         let home = || {
-            let home = ["HOME", "USERPROFILE"].into_iter();
-            let home = home.filter_map(|name| environment.get(name)).next()?;
+            let mut names = ["HOME", "USERPROFILE"].into_iter();
+            let home = names.find_map(|name| environment.get(name))?;
             Some(Path::new(home).join(".dubbo/rust"))
         };
         let path = cache.path.as_deref().filter(|path| !path.is_empty());
