@@ -1,4 +1,6 @@
-//! Measures what it costs to follow ten thousand instances, and prints the figures, one a line: a name and a number.
+//! Measures what it costs to follow ten thousand instances, and writes the figures, one a line: a name and a number.
+
+use std::io::{self, Write as _};
 
 use bench::discovery;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -6,13 +8,16 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-fn main() {
-    for (name, figure) in discovery::measure(&|| {
+fn main() -> io::Result<()> {
+    let figures = discovery::measure(&|| {
         let stats = INSTRUMENTED_SYSTEM.stats();
         stats
             .bytes_allocated
             .saturating_sub(stats.bytes_deallocated)
-    }) {
-        println!("{name} {figure}");
+    });
+    let mut output = io::stdout().lock();
+    for (name, figure) in figures {
+        writeln!(output, "{name} {figure}")?;
     }
+    Ok(())
 }

@@ -49,13 +49,13 @@ async fn follow(
 ) -> Vec<(&'static str, f64)> {
     let before = heap();
     let (mut following, first_snapshot) = Following::start(estate).await;
-    let per_instance = (heap() - before) as f64 / INSTANCES as f64;
+    let per_instance = number(heap() - before) / number(INSTANCES);
 
     let (changes, mut wanted) = mpsc::unbounded_channel();
-    let changer = estate.clone();
+    let told = estate.clone();
     instances.spawn(async move {
         while let Some(change) = wanted.recv().await {
-            changer.change(change).await;
+            told.change(change).await;
         }
     });
 
@@ -65,8 +65,8 @@ async fn follow(
         changes.send(change).expect("it is followed");
         following.changed(change % APPLICATIONS).await;
     }
-    let per_lone_change = micros(cpu_nanos() - cpu) / LONE as f64;
-    let elapsed = clock.elapsed().as_secs_f64() * 1000.0 / LONE as f64;
+    let per_lone_change = micros(cpu_nanos() - cpu) / number(LONE);
+    let elapsed = clock.elapsed().as_secs_f64() * 1000.0 / number(LONE);
 
     // As they come.
     let cpu = cpu_nanos();
@@ -76,7 +76,7 @@ async fn follow(
         changes.send(change).expect("it is followed");
     }
     following.until(LONE + CHANGES).await;
-    let per_change = micros(cpu_nanos() - cpu) / CHANGES as f64;
+    let per_change = micros(cpu_nanos() - cpu) / number(CHANGES);
 
     // All of one application, as fast as they can be made.
     for change in 0..BURST {
@@ -85,7 +85,7 @@ async fn follow(
             .expect("it is followed");
     }
     let (snapshots, swaps) = following.burst((LONE + CHANGES) % APPLICATIONS).await;
-    let with_nodes = (heap() - before) as f64 / INSTANCES as f64;
+    let with_nodes = number(heap() - before) / number(INSTANCES);
     vec![
         ("first_snapshot_ms", first_snapshot.as_secs_f64() * 1000.0),
         ("cpu_us_per_change", per_change),
@@ -99,8 +99,13 @@ async fn follow(
     ]
 }
 
+/// As the figures are; those are smaller than 2^32.
+fn number(count: impl TryInto<u32>) -> f64 {
+    f64::from(count.try_into().unwrap_or(u32::MAX))
+}
+
 fn micros(nanos: u64) -> f64 {
-    nanos as f64 / 1000.0
+    number(nanos / 100) / 10.0
 }
 
 /// How long this thread has run on a processor.
