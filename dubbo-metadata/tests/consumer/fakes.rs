@@ -206,6 +206,20 @@ impl FakeDiscovery {
         self.tell(app, Ok(instances.into_iter().map(Arc::new).collect()));
     }
 
+    /// As [`list`](Self::list), as registries do it that change their last list where it is as long.
+    pub(crate) fn change(&self, app: &str, instances: &[ServiceInstance]) {
+        let last = self.with(app, |updates| updates.borrow().state.clone());
+        let list = match last {
+            Ok(last) if last.len() == instances.len() => {
+                let others = instances.iter().enumerate();
+                let others = others.filter(|(at, instance)| **instance != *last[*at]);
+                last.with(others.map(|(at, instance)| (at, Arc::new(instance.clone()))))
+            }
+            _ => instances.iter().cloned().map(Arc::new).collect(),
+        };
+        self.tell(app, Ok(list));
+    }
+
     /// Fails to list those of `app`.
     pub(crate) fn fail(&self, app: &str, reason: &str) {
         let error = RegistryError::new("list", "zookeeper://10.0.0.100:2181", reason);
