@@ -199,8 +199,8 @@ impl Count {
 
 /// How many contracts a consumer calls.
 const CONTRACTS: usize = 2;
-/// For machines that are busy; what works takes a few seconds.
-const LIMIT: Duration = Duration::from_secs(30);
+/// What works takes a few seconds; Dubbo Java, on a machine that is busy, may take half a minute.
+const LIMIT: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests {

@@ -52,7 +52,10 @@ pub(super) const ALL: [Scenario; 5] = [
     Scenario {
         name: "java-consumer",
         about: "Dubbo Java's consumer follows the same rule, while our providers go from interfaces to applications",
-        limit: None,
+        limit: Some(
+            "Dubbo Java waits up to five seconds in ZooKeeper's only event thread for each change of an interface's \
+             providers: it hears that much later of rules and applications that come meanwhile",
+        ),
         play: java_consumer,
     },
     Scenario {
