@@ -33,7 +33,11 @@ pub(super) fn run(registries: &[Registry]) -> Result<bool, Failure> {
                 .map_err(|e| Failure::new(format!("cargo cannot be run: {e}"), "put it on PATH"))?;
             let printed = String::from_utf8_lossy(&output.stdout);
             print!("{printed}");
-            count.add(&printed);
+            let has_run = count.add(&printed);
+            if !has_run {
+                println!("interop: {target} on {registry} did not run: see above");
+                count.failed += 1;
+            }
             well &= output.status.success();
         }
     }
@@ -91,11 +95,12 @@ struct Count {
 }
 
 impl Count {
-    /// Adds those that the output of a test program counts.
-    fn add(&mut self, output: &str) {
+    /// Adds those that the output of a test program counts; whether there are results.
+    fn add(&mut self, output: &str) -> bool {
         let results = output
             .lines()
             .filter_map(|line| line.strip_prefix("test result: "));
+        let has_run = results.clone().next().is_some();
         for part in results.flat_map(|result| result.split(['.', ';'])) {
             let Some((number, word)) = part.trim().split_once(' ') else {
                 continue;
@@ -107,6 +112,7 @@ impl Count {
                 _ => {}
             }
         }
+        has_run
     }
 }
 
@@ -117,9 +123,10 @@ mod tests {
     #[test]
     fn results_of_test_programs_add_up() {
         let mut count = Count::default();
-        count.add("running 2 tests\ntest a ... ok\n\ntest result: ok. 2 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; finished in 0.01s\n");
+        let has_run = count.add("running 2 tests\ntest a ... ok\n\ntest result: ok. 2 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; finished in 0.01s\n");
+        assert!(has_run);
         count.add("test result: FAILED. 5 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.23s\n");
-        count.add("error: it does not compile\n");
+        assert!(!count.add("error: it does not compile\n"));
         assert_eq!(
             count,
             Count {
