@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     Comparators, MigrationStatus, RuleError, Terms,
     directory::Shared as Reference,
-    sources::{Current, Kind, Sources},
+    sources::{Current, Place, Sources},
 };
 
 /// What a [`Controller`] is made of.
@@ -110,7 +110,6 @@ pub struct Controller {
 struct Rules {
     sources: Mutex<Sources>,
     current: watch::Sender<Current>,
-    refused: Mutex<Option<(String, RuleError)>>,
 }
 
 impl Controller {
@@ -121,7 +120,6 @@ impl Controller {
             rules: Arc::new(Rules {
                 sources: Mutex::default(),
                 current: watch::Sender::default(),
-                refused: Mutex::default(),
             }),
             references: Mutex::default(),
             answered: watch::Sender::new(0),
@@ -135,7 +133,7 @@ impl Controller {
     ///
     /// It is no rule; the last one stays in force.
     pub fn set_rule(&self, yaml: &str) -> Result<(), RuleError> {
-        self.rules.take(BY_CALL, Kind::Remote, Some(yaml))
+        self.rules.take(Place::Call, BY_CALL, Some(yaml))
     }
 
     /// How far everything is.
@@ -143,8 +141,7 @@ impl Controller {
         let mut references = self.references.lock();
         references.retain(|reference| reference.strong_count() > 0);
         let references = references.iter().filter_map(Weak::upgrade);
-        let refused = self.rules.refused.lock();
-        let refused = refused.as_ref().map(|(_, error)| error.to_string());
+        let refused = self.rules.sources.lock().refused().map(ToString::to_string);
         MigrationStatus {
             application: self.options.application.clone(),
             rule: self
@@ -215,10 +212,11 @@ impl Controller {
     fn follow(&self) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let key = format!("{}.migration", self.options.application);
-        for center in self.options.centers.iter().cloned() {
+        for (index, center) in self.options.centers.iter().cloned().enumerate() {
+            let place = Place::Center(index);
             let answered = Answered(self.answered.clone());
             let (rules, key) = (Arc::clone(&self.rules), key.clone());
-            tasks.spawn(follow(center, key, rules, answered));
+            tasks.spawn(follow(center, place, key, rules, answered));
         }
         if let Some(file) = self.options.file.clone() {
             let rules = Arc::clone(&self.rules);
@@ -233,16 +231,10 @@ impl Controller {
 
 impl Rules {
     /// Takes in what `name` says now.
-    fn take(&self, name: &str, kind: Kind, text: Option<&str>) -> Result<(), RuleError> {
+    fn take(&self, place: Place, name: &str, text: Option<&str>) -> Result<(), RuleError> {
         // The lock is held until all are told: who comes later is newer.
         let mut sources = self.sources.lock();
-        let mut refused = self.refused.lock();
-        sources.take(name, kind, text).inspect_err(|error| {
-            *refused = Some((name.to_owned(), error.clone()));
-        })?;
-        if refused.as_ref().is_some_and(|(of, _)| of == name) {
-            *refused = None;
-        }
+        sources.take(place, name, text)?;
         let current = sources.current();
         self.current.send_if_modified(|before| {
             let changes = *before != current;
@@ -257,8 +249,8 @@ impl Rules {
     }
 
     /// Takes in what nobody waits for an answer about.
-    fn hear(&self, name: &str, kind: Kind, text: Option<&str>) {
-        if let Err(error) = self.take(name, kind, text) {
+    fn hear(&self, place: Place, name: &str, text: Option<&str>) {
+        if let Err(error) = self.take(place, name, text) {
             tracing::warn!(source = name, %error, "the migration rule before it stays in force");
         }
     }
@@ -267,7 +259,7 @@ impl Rules {
         let name = path.display().to_string();
         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path));
         match read.await {
-            Ok(Ok(text)) => self.hear(&name, Kind::File, Some(&text)),
+            Ok(Ok(text)) => self.hear(Place::File, &name, Some(&text)),
             Ok(Err(error)) => {
                 tracing::warn!(file = name, %error, "the local migration rule cannot be read");
             }
@@ -277,7 +269,7 @@ impl Rules {
 }
 
 /// Follows one config center for as long as it can be followed.
-async fn follow(center: Center, key: String, rules: Arc<Rules>, answered: Answered) {
+async fn follow(center: Center, place: Place, key: String, rules: Arc<Rules>, answered: Answered) {
     let name = name_of(&*center.center);
     let mut watched = Box::pin(center.center.watch(&key, GROUP));
     let first = timeout(center.patience, &mut watched).await;
@@ -304,7 +296,7 @@ async fn follow(center: Center, key: String, rules: Arc<Rules>, answered: Answer
     let mut update = subscription.current();
     loop {
         match update.state {
-            Ok(text) => rules.hear(&name, Kind::Remote, text.as_deref()),
+            Ok(text) => rules.hear(place, &name, text.as_deref()),
             Err(error) => {
                 tracing::warn!(center = name, key, %error, "the migration rule stays what it is");
             }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, str::FromStr, time::Duration};
 
-use dubbo_core::{url::Url, yaml::Section};
+use dubbo_core::{units::LONGEST, url::Url, yaml::Section};
 
 use super::{MigrationStep, Path};
 
@@ -36,7 +36,8 @@ impl Terms {
                 .filter(|it| *it >= 0.0),
             proportion: param(consumer, "migration.promotion", PROPORTION, percent)?,
             delay: param(consumer, "migration.delay", "a number of seconds", |text| {
-                text.parse().ok().map(Duration::from_secs)
+                let delay = text.parse().ok().map(Duration::from_secs)?;
+                (delay <= LONGEST).then_some(delay)
             })?,
             force: param(consumer, "migration.force", "`true` or `false`", |text| {
                 text.to_ascii_lowercase().parse().ok()
@@ -201,6 +202,10 @@ mod tests {
             (
                 "migration.delay=5s",
                 "`migration.delay` is `5s`, and it takes a number of seconds",
+            ),
+            (
+                "migration.delay=18446744073709551615",
+                "`migration.delay` is `18446744073709551615`, and it takes a number of seconds",
             ),
             (
                 "migration.force=yes",

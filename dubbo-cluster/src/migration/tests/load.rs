@@ -96,6 +96,51 @@ async fn metadata_a25_no_call_is_lost_while_rules_come_and_go() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_call_is_lost_while_nobody_can_decide_on_a_rule() {
+    let (estate, rules) = (Estate::of(5, 5), Rules::none());
+    for side in [estate.application(), estate.interface()] {
+        side.answer(Answer::After(Duration::from_millis(400)));
+    }
+    let huge = format!("interfaces: [{}]", "{step: SOON}, ".repeat(50_000));
+    let said = [
+        "step: FORCE_APPLICATION",
+        "{step: FORCE_APPLICATION, force: true}",
+        "step: FORCE_INTERFACE",
+        "{step: FORCE_INTERFACE, force: true}",
+        "step: APPLICATION_FIRST",
+        "{step: INTERFACE_FIRST, proportion: 50}",
+        "{step: FORCE_INTERFACE, delay: 1}",
+        "step: [",
+        "&a [*a]",
+        "",
+    ];
+    let controller = Controller::new(options(&[&rules]));
+    let directory = Arc::new(estate.follow(&controller, "a.B").await.expect("followed"));
+    let cluster = cluster(Arc::clone(&directory) as _);
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut callers = tokio::task::JoinSet::new();
+    for flip in 0..2_000 {
+        let rule = said[random.usize(..said.len())];
+        rules.say(if flip % 500 == 0 { &huge } else { rule }).await;
+        let cluster = Arc::clone(&cluster);
+        callers.spawn(async move { cluster.invoke(invocation()).await.map(drop) });
+        sleep(Duration::from_millis(9)).await;
+    }
+    while let Some(called) = callers.join_next().await {
+        called.expect("no panic").expect("no call is lost");
+    }
+    // The last word counts, and what it does not need ends.
+    rules.say("step: FORCE_APPLICATION").await;
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(directory.status().step, ForceApplication);
+    assert!(estate.application().is_followed() && !estate.interface().is_followed());
+    rules.say(&huge).await;
+    assert_eq!(directory.status().step, ForceApplication);
+    assert!(controller.status().refused.is_some());
+    cluster.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_path_whose_calls_fail_is_left_and_tried_again_with_its_next_list() {
     let (estate, rules) = (Estate::of(5, 5), Rules::none());
     estate
