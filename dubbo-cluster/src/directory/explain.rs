@@ -195,8 +195,11 @@ impl View {
     }
 }
 
-/// The steps that begin with a registry that answers.
+/// The steps that begin with a registry that answers. One that has more to say about that says it itself.
 fn answering(registry: &str, steps: &[Step]) -> Vec<Step> {
+    if steps.first().is_some_and(|first| first.name == "registry") {
+        return steps.to_vec();
+    }
     let answers = Step::new("registry", format!("{registry} answers"));
     [answers].into_iter().chain(steps.iter().cloned()).collect()
 }
@@ -319,6 +322,23 @@ mod tests {
             ),
         ] {
             assert_eq!(view.explain("registry R", now), want);
+        }
+    }
+
+    #[test]
+    fn that_a_registry_answers_is_said_once() {
+        let registered = Step::leaving("registered", "nobody", 0);
+        let own = Step::new("registry", "R answers, but for one list");
+        for (steps, want) in [
+            (vec![registered.clone()], "registry: registry R answers"),
+            (
+                vec![own, registered],
+                "registry: R answers, but for one list",
+            ),
+        ] {
+            let said = answering("registry R", &steps);
+            let said: Vec<_> = said.iter().map(Step::to_string).collect();
+            assert_eq!(said, [want, "registered: nobody -> 0"]);
         }
     }
 }

@@ -31,7 +31,7 @@ impl Terms {
     /// A value that is none, with the parameter's name.
     pub fn of_consumer(consumer: &Url) -> Result<Self, TermsError> {
         Ok(Self {
-            step: param(consumer, "migration.step", "a step", step)?,
+            step: param(consumer, "migration.step", STEP, step)?,
             threshold: param(consumer, "migration.threshold", THRESHOLD, number)?
                 .filter(|it| *it >= 0.0),
             proportion: param(consumer, "migration.promotion", PROPORTION, percent)?,
@@ -154,6 +154,7 @@ fn percent(text: &str) -> Option<u8> {
     text.parse().ok().filter(|percent| *percent <= 100)
 }
 
+const STEP: &str = "FORCE_INTERFACE, INTERFACE_FIRST, APPLICATION_FIRST or FORCE_APPLICATION";
 const THRESHOLD: &str = "a number such as 0.8";
 const PROPORTION: &str = "a whole number from 0 to 100";
 
@@ -189,7 +190,8 @@ mod tests {
         for (query, want) in [
             (
                 "migration.step=SOON",
-                "`migration.step` is `SOON`, and it takes a step",
+                "`migration.step` is `SOON`, and it takes FORCE_INTERFACE, INTERFACE_FIRST, APPLICATION_FIRST or \
+                 FORCE_APPLICATION",
             ),
             (
                 "migration.threshold=NaN",

@@ -103,7 +103,10 @@ async fn the_reference_and_the_configuration_say_what_no_rule_does() {
 
     let wrong = estate.follow(&controller, "a.B?migration.step=NEVER").await;
     let error = wrong.expect_err("refused").to_string();
-    assert_eq!(error, "`migration.step` is `NEVER`, and it takes a step");
+    assert_eq!(
+        error,
+        "`migration.step` is `NEVER`, and it takes FORCE_INTERFACE, INTERFACE_FIRST, APPLICATION_FIRST or FORCE_APPLICATION"
+    );
 }
 
 #[tokio::test(start_paused = true)]
