@@ -270,3 +270,80 @@ where
 fn name(operation: &str, instance: &ServiceInstance) -> String {
     format!("{operation} {} of {}", instance.id(), instance.application)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        memory::{MemoryClient, MemoryRegistry, Store},
+        plain::{self, Plain},
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_followed_is_what_is_read_whatever_changed_before() {
+        for seed in 0..20 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let (url, store) = (Url::new("memory", "local"), Arc::<Store>::default());
+            let place = InstanceLayout::place(&Plain::of(&url), "app").expect("a place");
+            let discovery = MemoryRegistry::on(url, Arc::clone(&store)).discovery();
+            // Several programs, of which two may show the same instance.
+            let mut programs: [_; 3] = std::array::from_fn(|_| Program {
+                client: MemoryClient::new(discovery.url(), Arc::clone(&store)),
+                shows: Vec::new(),
+            });
+            for which in (0..3).cycle().take(120) {
+                programs[which].change(&place, &mut random).await;
+            }
+            let mut followed = discovery.watch("app").await.expect("followed");
+            for round in 0..60 {
+                let which = random.usize(..3);
+                programs[which].change(&place, &mut random).await;
+                if random.bool() {
+                    tokio::time::sleep(Duration::from_mins(2)).await;
+                    let followed = followed.current().state.expect("known");
+                    let read = discovery.snapshot("app").await.expect("read");
+                    assert_eq!(followed, read, "seed {seed}, round {round}");
+                }
+            }
+        }
+    }
+
+    struct Program {
+        client: MemoryClient,
+        shows: Vec<Url>,
+    }
+
+    impl Program {
+        /// Changes what it shows, which is at times no instance.
+        async fn change(&mut self, place: &Place, random: &mut fastrand::Rng) {
+            let shows = &mut self.shows;
+            let is_sound = |url: &Url| url.port().is_some() && url.param("weight") != Some("junk");
+            if random.u8(..3) == 0 {
+                shows.retain(is_sound);
+            }
+            for _ in 0..random.usize(1..4) {
+                let at = random.usize(..shows.len().max(1));
+                let weight = ["junk", "100", "200"][random.usize(..20).min(2)];
+                match random.u8(..30) {
+                    0 if !shows.is_empty() => drop(shows.remove(at)),
+                    1..20 if !shows.is_empty() => {
+                        shows[at] = shows[at].with_param("weight", weight);
+                    }
+                    20..25 if !shows.is_empty() => {
+                        let timestamp = random.u8(..3).to_string();
+                        shows[at] = shows[at].with_param("metadata.timestamp", timestamp);
+                    }
+                    25 => shows.push(Url::new("else", format!("h{}", random.u8(..3)))),
+                    _ => {
+                        let url = Url::new("instance", format!("10.0.0.{}", random.u8(..80)));
+                        shows.push(url.with_port(1).with_param("metadata.rack", "r1"));
+                    }
+                }
+            }
+            let entries: Vec<_> = shows.iter().cloned().map(plain::entry).collect();
+            self.client.show(place, &entries).await.expect("open");
+        }
+    }
+}
