@@ -5,7 +5,7 @@ use dubbo_core::{
     discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
     extension::{ExtensionPoint, Extensions},
     filter::Filter,
-    metadata::MetadataReport,
+    metadata::{MetadataParamsFilter, MetadataReport},
     protocol::Protocol,
     registry::Registry,
     service::ServiceKey,
@@ -368,6 +368,7 @@ impl Check<'_> {
         let load_balance = service.loadbalance.as_ref();
         self.plugin_opt::<dyn LoadBalance>(&format!("{path}.loadbalance"), load_balance);
         self.methods(path, &service.methods);
+        self.params_filter(path, &service.params);
         self.registry_ids(path, service.registry_ids.as_ref());
         let ids: Vec<&str> = if self.config.protocols.is_empty() {
             vec![DEFAULT_PROTOCOL_ID]
@@ -444,6 +445,18 @@ impl Check<'_> {
             let name = filter.strip_prefix('-').unwrap_or(filter);
             if !name.eq_ignore_ascii_case("default") {
                 self.plugin::<dyn Filter>(&format!("{path}.filter"), name);
+            }
+        }
+    }
+
+    /// The filters of a service's metadata, which are named in one of its parameters.
+    fn params_filter(&mut self, path: &str, params: &BTreeMap<String, String>) {
+        let path = format!("{path}.params.{PARAMS_FILTER}");
+        let listed = params.get(PARAMS_FILTER).into_iter();
+        for name in listed.flat_map(|listed| listed.split(',')).map(str::trim) {
+            let name = name.strip_prefix('-').map_or(name, str::trim);
+            if !name.is_empty() && !name.eq_ignore_ascii_case("default") {
+                self.plugin::<dyn MetadataParamsFilter>(&path, name);
             }
         }
     }
@@ -557,6 +570,9 @@ impl Served {
 
 /// The id of the protocol that is there when none is set.
 const DEFAULT_PROTOCOL_ID: &str = "tri";
+
+/// The parameter of a service that names its [`MetadataParamsFilter`]s.
+const PARAMS_FILTER: &str = "params-filter";
 
 /// The plugin that serves Triple.
 const TRIPLE: &str = "tri";

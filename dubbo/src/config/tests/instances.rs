@@ -82,3 +82,26 @@ fn what_an_instance_cannot_say_is_refused() {
         assert_eq!(report, format!("{want}\n"), "{text}");
     }
 }
+
+#[test]
+fn a_filter_of_metadata_that_is_not_there_is_refused() {
+    for (names, want) in [
+        ("", ""),
+        (" quiet, - Default,", ""),
+        (
+            "quiet,loud",
+            "t.yaml:5:33: dubbo.provider.services.Polite.params.params-filter: no metadata params filter is called `loud`; \
+             linked: quiet\n",
+        ),
+        (
+            "-quite",
+            "t.yaml:5:33: dubbo.provider.services.Polite.params.params-filter: no metadata params filter is called `quite`; \
+             linked: quiet (did you mean `quiet`?)\n",
+        ),
+    ] {
+        let text = format!(
+            "dubbo:\n  provider:\n    services:\n      Polite:\n        params: {{params-filter: '{names}'}}\n"
+        );
+        assert_eq!(report(&text), want, "{names}");
+    }
+}

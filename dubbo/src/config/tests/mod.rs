@@ -3,6 +3,7 @@ use dubbo_core::{
     discovery::{InstanceCustomizer, InstanceListFilter},
     extension::Extensions,
     filter::Filter,
+    metadata::MetadataParamsFilter,
     protocol::Protocol,
     registry::Registry,
 };
@@ -54,6 +55,7 @@ fn linked() -> Extensions {
     for name in ["audit", "echo"] {
         extensions.register::<dyn Filter>(name, |_| Err("never made".into()));
     }
+    extensions.register::<dyn MetadataParamsFilter>("quiet", |_| Err("never made".into()));
     extensions.register::<dyn InstanceCustomizer>("zone", |_| Err("never made".into()));
     extensions.register::<dyn InstanceListFilter>("near", |_| Err("never made".into()));
     extensions.register::<dyn Registry>("memory", |_| Err("never made".into()));
