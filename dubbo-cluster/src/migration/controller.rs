@@ -162,6 +162,10 @@ impl Controller {
         if let Some(mut tasks) = tasks {
             tasks.shutdown().await;
         }
+        // Nobody is going to answer any more, maybe nobody was asked.
+        let all = self.options.centers.len();
+        self.answered
+            .send_modify(|answered| *answered = all.max(*answered));
         let closed = self
             .options
             .centers

@@ -55,8 +55,8 @@ impl Rule {
         if failed {
             return Err(RuleError { problems });
         }
-        for warning in warnings {
-            tracing::warn!("migration rule: {warning}");
+        if !warnings.is_empty() {
+            tracing::warn!("migration rule: {}", listed(&warnings));
         }
         Ok((!is_empty).then_some(rule))
     }
@@ -129,14 +129,11 @@ pub struct RuleError {
 
 impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the migration rule cannot be read: ")?;
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                f.write_str("; ")?;
-            }
-            write!(f, "{problem}")?;
-        }
-        Ok(())
+        write!(
+            f,
+            "the migration rule cannot be read: {}",
+            listed(&self.problems)
+        )
     }
 }
 
@@ -159,6 +156,22 @@ pub(super) fn agree(
 fn entry<'e>(entries: &'e [Entry], key: &str) -> Option<&'e Entry> {
     entries.iter().rfind(|entry| entry.service_key == key)
 }
+
+/// The first of them in one line, and how many more there are: a rule may come from anybody.
+fn listed(problems: &[Problem]) -> String {
+    let mut texts: Vec<_> = problems
+        .iter()
+        .take(SHOWN)
+        .map(Problem::to_string)
+        .collect();
+    if problems.len() > SHOWN {
+        texts.push(format!("and {} more", problems.len() - SHOWN));
+    }
+    texts.join("; ")
+}
+
+/// How many problems a message names.
+const SHOWN: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -294,5 +307,28 @@ applications:
             let error = Rule::parse("rule", text).expect_err(text).to_string();
             assert!(error.contains(want), "{want} in {error}");
         }
+    }
+
+    #[test]
+    fn of_thousands_of_mistakes_the_first_are_told_and_all_are_known() {
+        let text = format!("interfaces: [{}]", "{},".repeat(20_000));
+        let error = Rule::parse("rule", &text).expect_err("entries for nothing");
+        assert_eq!(error.problems.len(), 20_000);
+        let shown = error.to_string();
+        assert!(shown.contains("interfaces[9].serviceKey: "), "{shown}");
+        assert!(shown.ends_with("; and 19990 more"), "{shown}");
+
+        let (logs, _guard) = dubbo_test::logs::Logs::record();
+        let text = format!(
+            "{}: 1\n",
+            (0..500)
+                .map(|n| format!("key{n}"))
+                .collect::<Vec<_>>()
+                .join(": 1\n")
+        );
+        assert!(Rule::parse("rule", &text).is_ok());
+        let lines = logs.with("migration rule");
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].ends_with("and 490 more"), "{}", lines[0]);
     }
 }

@@ -205,3 +205,14 @@ async fn closing_ends_both_paths_and_dropping_does_so_too() {
         controller.close().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_rule_once_the_controller_is_closed() {
+    let (estate, rules) = (Estate::of(1, 1), Rules::none());
+    let controller = Controller::new(options(&[&rules]));
+    controller.close().await;
+    let following = estate.follow(&controller, "a.B");
+    let following = tokio::time::timeout(Duration::from_mins(1), following).await;
+    let directory = following.expect("at once").expect("followed");
+    directory.close().await;
+}
