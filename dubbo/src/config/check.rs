@@ -1,3 +1,5 @@
+// Long because it checks every section, each in a few lines.
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use dubbo_core::{
@@ -15,8 +17,8 @@ use dubbo_core::{
 use dubbo_metadata::instance::Labels;
 
 use super::{
-    Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig, ReferenceConfig,
-    RegistryConfig, RegistryType, Secret, ServiceConfig,
+    ApplicationMigrationConfig, Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig,
+    ReferenceConfig, RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
     names::{self, FILE_CACHE, Fault, IN_PROCESS, OF_USERS},
 };
@@ -38,6 +40,7 @@ pub(super) fn check(
     check.tls();
     check.registries();
     check.metadata();
+    check.migration();
     check.instances();
     check.metadata_services();
     check.provider();
@@ -290,6 +293,46 @@ impl Check<'_> {
         }
         let protocol = application.metadata_service_protocol.as_ref();
         self.plugin_opt::<dyn Protocol>("dubbo.application.metadata-service-protocol", protocol);
+    }
+
+    /// What is said about migrating, where nothing can migrate.
+    fn migration(&mut self) {
+        let config = self.config;
+        let mut registries = config.registries.values().filter(|one| !one.is_off());
+        let both = RegistryType::All;
+        if registries.any(|one| one.type_or_default(config, self.extensions) == both) {
+            return;
+        }
+        let mut said = Vec::new();
+        if config.application.migration != ApplicationMigrationConfig::new() {
+            let own = "dubbo.application.migration";
+            // Java's older key says a step too, and the environment may.
+            let others = [
+                "dubbo.application.service-discovery.migration",
+                "dubbo.application.migration.step",
+            ];
+            let is_written = |path: &&str| self.places.find(path, "").is_some();
+            let path = [own].into_iter().chain(others).find(is_written);
+            said.push((path.unwrap_or(own).to_owned(), ""));
+        }
+        if config.migration.file_enable == Some(true) {
+            said.push(("dubbo.migration-file.enable".to_owned(), "true"));
+        }
+        for (name, reference) in &config.consumer.references {
+            let own = reference.params.iter();
+            said.extend(own.filter(|(key, _)| key.starts_with("migration.")).map(
+                |(key, value)| {
+                    let path = format!("dubbo.consumer.references.{name}.params.{key}");
+                    (path, value.as_str())
+                },
+            ));
+        }
+        for (path, value) in said {
+            let message =
+                "has no effect: no registry is used both ways; set `registry-type: all` for one";
+            let problem = self.problem(ProblemKind::NoEffect, &path, value, message);
+            self.problems.warn(problem);
+        }
     }
 
     /// What instances say about themselves, and who looks at those of others.

@@ -1,3 +1,5 @@
+use dubbo_core::discovery::ServiceDiscovery;
+
 use super::*;
 
 /// `docs/spec/config.md` §1.23: what is not named here is accepted.
@@ -338,4 +340,33 @@ fn a_configuration_on_its_way_prints_no_password() {
         .for_each(|registry| registry.username = None);
     let printed = format!("{options:?}{draft:?}");
     assert!(!printed.contains("s3cret"), "{printed}");
+}
+
+#[test]
+fn what_is_said_of_a_migration_that_cannot_be_is_told() {
+    let text = |kind: &str| {
+        format!(
+            "dubbo:
+  application: {{migration: {{step: FORCE_INTERFACE}}}}
+  registries: {{a: {{protocol: memory, registry-type: {kind}}}}}
+  migration-file: {{enable: true}}
+  consumer: {{references: {{Users: {{interface: a.Users, params: {{migration.step: FORCE_INTERFACE}}}}}}}}
+"
+        )
+    };
+    let why = "has no effect: no registry is used both ways; set `registry-type: all` for one";
+    let want = format!(
+        "warning: t.yaml:2:17: dubbo.application.migration: {why}\n\
+         warning: t.yaml:4:28: dubbo.migration-file.enable: {why}\n\
+         warning: t.yaml:5:80: dubbo.consumer.references.Users.params.migration.step: {why}\n"
+    );
+    assert_eq!(report(&text("interface")), want);
+    let older = report("dubbo: {application: {service-discovery: {migration: FORCE_INTERFACE}}}");
+    let want = "warning: t.yaml:1:54: dubbo.application.service-discovery.migration: ";
+    assert_eq!(older, format!("{want}{why}\n"));
+
+    let mut linked = linked();
+    linked.register::<dyn ServiceDiscovery>("memory", |_| Err("never made".into()));
+    let both = load(&LoadOptions::text("t.yaml", text("all")), &linked);
+    assert_eq!(outcome(&both), "");
 }
