@@ -27,8 +27,6 @@ pub fn parameters(registry: &str) -> Option<impl Iterator<Item = &'static str>> 
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -45,6 +43,8 @@ mod tests {
     #[cfg(all(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
     #[test]
     fn the_table_in_the_documentation_of_a_registry_has_exactly_those_that_it_reads() {
+        use std::collections::BTreeSet;
+
         for (registry, documentation) in [
             ("etcdv3", include_str!("etcd/mod.rs")),
             ("nacos", include_str!("nacos/mod.rs")),

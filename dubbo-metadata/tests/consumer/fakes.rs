@@ -209,7 +209,7 @@ impl FakeDiscovery {
     /// As [`list`](Self::list), as registries do it that change their last list where it is as long.
     pub(crate) fn change(&self, app: &str, instances: &[ServiceInstance]) {
         let last = self.with(app, |updates| updates.borrow().state.clone());
-        let list = match last {
+        let now = match last {
             Ok(last) if last.len() == instances.len() => {
                 let others = instances.iter().enumerate();
                 let others = others.filter(|(at, instance)| **instance != *last[*at]);
@@ -217,7 +217,7 @@ impl FakeDiscovery {
             }
             _ => instances.iter().cloned().map(Arc::new).collect(),
         };
-        self.tell(app, Ok(list));
+        self.tell(app, Ok(now));
     }
 
     /// Fails to list those of `app`.
