@@ -164,13 +164,12 @@ async fn consumers_are_told_the_parameters_that_filters_let_through_and_never_a_
     }
 }
 
-#[tokio::test]
-async fn a_filter_of_parameters_that_is_not_there_fails_the_start() {
+#[test]
+fn a_filter_of_parameters_that_is_not_there_is_refused_with_its_place() {
     let seen = Seen::default();
     let sections = "provider: {services: {greet.Greeter: {params: {params-filter: nobody}}}}";
-    let provider = seen.load("", sections).build().expect("valid");
-    let error = provider.start().await.expect_err("there is no such filter");
-    let error = error.to_string();
+    let built = seen.load("", sections).build();
+    let error = built.expect_err("there is no such filter").to_string();
     for want in ["params-filter", "greet.Greeter", "`nobody`", "default"] {
         assert!(error.contains(want), "{error}");
     }
