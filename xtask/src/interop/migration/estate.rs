@@ -157,9 +157,10 @@ impl Provider {
 const CONSUMER: &str = "estate-consumer";
 /// The node of its rule, where Dubbo Java's config center looks for it.
 const RULE: &str = "/dubbo/config/DUBBO_SERVICEDISCOVERY_MIGRATION/estate-consumer.migration";
-/// How long a provider stays after it has told the registry that it leaves: longer than consumers doubt an empty list, which
-/// is what an application has that leaves with its only instance. Dubbo Java stays for longer anyway.
-const LEAVE_SECONDS: u64 = 2;
+/// How long a provider stays after it has told the registry that it leaves: longer than any consumer is late. Dubbo Java hears
+/// of it up to five seconds later, and others doubt an empty list for one, which is what an application has that leaves with
+/// its only instance.
+const LEAVE_SECONDS: u64 = 7;
 const READY_LIMIT: Duration = Duration::from_mins(1);
 const CLI_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_mins(1);
