@@ -14,10 +14,13 @@
 //! Plugins that this crate links: clusters `failover`, `failfast`; load balances `random`, `roundrobin`.
 
 pub mod cluster;
+pub mod configurator;
 pub mod directory;
 pub mod loadbalance;
 pub mod migration;
+pub mod resend;
 pub mod router;
+pub mod rules;
 #[cfg(test)]
 mod testing;
 

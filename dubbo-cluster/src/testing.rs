@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use dubbo_core::{
-    cluster::{Candidates, Directory, Node, NodeWeight},
+    cluster::{Candidates, Cluster, ClusterConfig, Directory, Node, NodeList, NodeWeight},
     explain::Step,
     invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
     invoker::Invoker,
@@ -175,7 +175,7 @@ impl Drop for Ended<'_> {
 /// A directory that lists what it was given.
 pub(crate) struct Fixed {
     consumer: Url,
-    nodes: Mutex<Arc<[Node]>>,
+    nodes: Mutex<Arc<NodeList>>,
 }
 
 impl Fixed {
@@ -196,7 +196,7 @@ impl Fixed {
     }
 
     pub(crate) fn set_nodes(&self, nodes: impl IntoIterator<Item = Node>) {
-        *self.nodes.lock() = nodes.into_iter().collect();
+        *self.nodes.lock() = Arc::new(nodes.into_iter().collect());
     }
 }
 
@@ -210,7 +210,7 @@ impl Directory for Fixed {
         Ok(candidates)
     }
 
-    fn nodes(&self) -> Arc<[Node]> {
+    fn nodes(&self) -> Arc<NodeList> {
         Arc::clone(&self.nodes.lock())
     }
 
@@ -235,6 +235,16 @@ impl Directory for Fixed {
     }
 
     async fn close(&self) {}
+}
+
+/// `cluster` over `directory`.
+pub(crate) fn join(
+    cluster: &dyn Cluster,
+    directory: Arc<dyn Directory>,
+    config: Arc<ClusterConfig>,
+) -> Arc<dyn Invoker> {
+    let joined = cluster.join(directory, config);
+    joined.expect("invariant: tests give options that the cluster can use")
 }
 
 /// The provider at `port`.
@@ -280,11 +290,10 @@ pub(crate) fn invocation_of(method: &str) -> Invocation {
 
 /// Nodes of these weights at ports 1, 2, 3, …
 pub(crate) fn candidates(weights: &[NodeWeight]) -> Candidates {
-    let nodes: Vec<Node> = (1..)
+    let nodes = (1..)
         .zip(weights)
-        .map(|(port, &weight)| Node::new(Scripted::at(port), weight))
-        .collect();
-    Candidates::all(nodes.into())
+        .map(|(port, &weight)| Node::new(Scripted::at(port), weight));
+    Candidates::all(Arc::new(nodes.collect()))
 }
 
 pub(crate) fn node(port: u16, weight: u32) -> Node {

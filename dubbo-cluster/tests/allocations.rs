@@ -90,7 +90,7 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
         .collect();
     let consumer = Url::new("consumer", "10.0.0.9").with_path("a.B");
     let directory: Arc<dyn Directory> = Arc::new(
-        StaticDirectory::refer(consumer, &urls, RouterChain::default(), |url| {
+        StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), |url| {
             let invoker: Arc<dyn Invoker> = Arc::new(Echo(url));
             std::future::ready(Ok(invoker))
         })
@@ -122,13 +122,19 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
 
         let method = MethodConfig {
             timeout: None,
-            retries: 2,
+            retries: Some(2),
             sticky: true,
             load_balance: policy,
         };
-        let config =
-            ClusterConfig::new(ServiceKey::new("a.B"), &descriptor, method, &HashMap::new());
+        let config = ClusterConfig::new(
+            ServiceKey::new("a.B"),
+            &descriptor,
+            consumer.clone(),
+            method,
+            &HashMap::new(),
+        );
         let cluster = Failover.join(Arc::clone(&directory), Arc::new(config));
+        let cluster = cluster.expect("has no options");
         let mut calls: Vec<_> = (0..WARM_UP + CALLS).map(|_| invocation()).collect();
         let calling = per_call(WARM_UP, CALLS, async || {
             let call = calls.pop().expect("one for each");

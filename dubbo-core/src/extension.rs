@@ -22,7 +22,7 @@ use crate::{
     cluster::{Cluster, LoadBalance, Router},
     config_center::ConfigCenter,
     discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
-    filter::Filter,
+    filter::{ClusterFilter, Filter},
     metadata::{MetadataParamsFilter, MetadataReport},
     protocol::Protocol,
     registry::Registry,
@@ -349,6 +349,7 @@ macro_rules! points {
 
 points! {
     Cluster => "cluster",
+    ClusterFilter => "cluster filter",
     ConfigCenter => "config center",
     Filter => "filter",
     InstanceCustomizer => "instance customizer",

@@ -1,4 +1,5 @@
-//! Code that sees every call on its way: on the consumer once per attempt, on the provider once per request.
+//! Code that sees every call on its way: on the consumer once per attempt or once per call, on the provider once per
+//! request.
 
 use std::{fmt, pin::Pin, sync::Arc};
 
@@ -33,6 +34,27 @@ pub trait Filter: Send + Sync + 'static {
     /// Handles `invocation`, usually by handing it to `next`.
     async fn invoke(&self, invocation: Invocation, next: Next<'_>) -> RpcResult;
 }
+
+/// A filter that sees a call of a consumer once, however many attempts it takes: it stands before the cluster, where
+/// [`Filter`] stands before each provider.
+///
+/// A name in a consumer's list of filters means this kind, if there is one of that name, and [`Filter`], if there is one:
+/// a name with both sees the call and each of its attempts.
+///
+/// ```
+/// # use dubbo_core::{filter::{ClusterFilter, Filter, Next}, invocation::{Invocation, RpcResult}};
+/// # struct Audit;
+/// # #[async_trait::async_trait]
+/// # impl Filter for Audit {
+/// #     async fn invoke(&self, invocation: Invocation, next: Next<'_>) -> RpcResult {
+/// #         next.run(invocation).await
+/// #     }
+/// # }
+/// impl ClusterFilter for Audit {}
+///
+/// dubbo_core::extension!(dyn ClusterFilter, "audit", |_cx| Ok(std::sync::Arc::new(Audit)));
+/// ```
+pub trait ClusterFilter: Filter {}
 
 /// The rest of a chain: the filters after this one and the invoker at the end.
 #[derive(Clone, Copy)]

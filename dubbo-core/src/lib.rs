@@ -98,6 +98,6 @@ mod promises {
             size_of::<invocation::Reply>()
         );
         assert_eq!(size_of::<payload::Payload>(), 48);
-        assert_eq!(size_of::<cluster::Candidates>(), 96);
+        assert_eq!(size_of::<cluster::Candidates>(), 88);
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use dubbo_cluster::{directory::DynamicDirectory, router::RouterChain};
 use dubbo_core::{
-    cluster::{Directory as _, Node},
+    cluster::{Directory as _, NodeList},
     discovery::ServiceInstance,
     extension::BoxError,
     invocation::{Invocation, Reply, RpcResult},
@@ -110,7 +110,7 @@ impl Following {
         )
         .await;
         let (mut snapshots, mut swaps) = (0, 0);
-        let mut nodes: Arc<[Node]> = directory.nodes();
+        let mut nodes: Arc<NodeList> = directory.nodes();
         loop {
             let changed = timeout(QUIET, self.subscriptions[app].changed()).await;
             let is_over = changed.is_err();

@@ -69,7 +69,7 @@ impl Reference {
         method: &MethodConfig,
         invocation: &Invocation,
     ) -> Result<Option<Node>, Status> {
-        let available = |node: &Node| node.invoker.is_available();
+        let available = |node: &Node| node.admits(&invocation.method);
         let untried = |node: &Node| !tried.contains(&node.id);
         if method.sticky {
             let sticky = self.sticky.load(Ordering::Relaxed);
@@ -79,23 +79,24 @@ impl Reference {
             }
         }
         let choices: [&dyn Fn(&Node) -> bool; 3] = [
-            &|node| available(node) && untried(node),
+            &|node| untried(node) && available(node),
             &available,
             &untried,
         ];
         for wanted in choices {
-            let mut kept = candidates.clone();
-            kept.retain(wanted);
-            if kept.is_empty() {
-                continue;
-            }
-            let picked = method.load_balance.select(&kept, invocation);
-            let node = picked.and_then(|at| kept.get(at)).ok_or_else(|| {
-                Status::internal(format!(
-                    "the load balance picked {picked:?} of {} providers",
-                    kept.len()
-                ))
-            })?;
+            let picked = method
+                .load_balance
+                .select_where(candidates, invocation, wanted);
+            let node = picked.and_then(|at| candidates.get(at));
+            let Some(node) = node.filter(|node| wanted(node)) else {
+                let count = candidates.iter().filter(|node| wanted(node)).count();
+                if count == 0 {
+                    continue;
+                }
+                return Err(Status::internal(format!(
+                    "the load balance picked none of the {count} providers that it had to choose from"
+                )));
+            };
             if method.sticky {
                 self.sticky.store(node.id.number(), Ordering::Relaxed);
             }
@@ -121,6 +122,7 @@ pub(super) async fn call(node: &Node, invocation: Invocation) -> RpcResult {
     let limit = invocation
         .attempt_deadline(Instant::now())
         .and_then(|deadline| deadline.checked_add(OVERRUN));
+    let _active = node.state.method(&invocation.method).begin();
     let call = node.invoker.invoke(invocation);
     let Some(limit) = limit else {
         return call.await;
@@ -144,18 +146,18 @@ mod tests {
     use super::*;
     use crate::{
         loadbalance::{Clock, RoundRobin},
-        testing::{Fixed, Scripted, invocation, service},
+        testing::{Fixed, Scripted, consumer, invocation, service},
     };
 
     fn reference(sticky: bool, load_balance: Arc<dyn LoadBalance>) -> Reference {
         let method = MethodConfig {
             timeout: None,
-            retries: 2,
+            retries: Some(2),
             sticky,
             load_balance,
         };
         let key = ServiceKey::new("a.B");
-        let config = ClusterConfig::new(key, &service(), method, &HashMap::new());
+        let config = ClusterConfig::new(key, &service(), consumer(), method, &HashMap::new());
         Reference::new(Fixed::of(&[]), Arc::new(config))
     }
 
@@ -239,11 +241,9 @@ mod tests {
                 self.0
             }
         }
-        for (pick, want) in [
-            (None, "the load balance picked None of 1 providers"),
-            (Some(7), "the load balance picked Some(7) of 1 providers"),
-        ] {
+        for pick in [None, Some(7)] {
             let reference = reference(false, Arc::new(Broken(pick)));
+            let want = "the load balance picked none of the 1 providers that it had to choose from";
             assert_eq!(
                 choose(&reference, &[Scripted::at(1)], &[]),
                 Err(want.to_owned())

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use dubbo_core::{
     cluster::{Cluster, ClusterConfig, Directory},
+    extension::BoxError,
     invocation::{Invocation, RpcResult},
     invoker::Invoker,
     status::Retry,
@@ -24,8 +25,12 @@ use super::{
 pub struct Failfast;
 
 impl Cluster for Failfast {
-    fn join(&self, directory: Arc<dyn Directory>, config: Arc<ClusterConfig>) -> Arc<dyn Invoker> {
-        Arc::new(FailfastInvoker(Reference::new(directory, config)))
+    fn join(
+        &self,
+        directory: Arc<dyn Directory>,
+        config: Arc<ClusterConfig>,
+    ) -> Result<Arc<dyn Invoker>, BoxError> {
+        Ok(Arc::new(FailfastInvoker(Reference::new(directory, config))))
     }
 }
 

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use dubbo_core::{
     cluster::{Cluster, ClusterConfig, Directory, Node, NodeId},
+    extension::BoxError,
     invocation::{Invocation, RpcResult},
     invoker::Invoker,
     service::{MethodRef, ServiceKey},
@@ -31,8 +32,12 @@ use super::{
 pub struct Failover;
 
 impl Cluster for Failover {
-    fn join(&self, directory: Arc<dyn Directory>, config: Arc<ClusterConfig>) -> Arc<dyn Invoker> {
-        Arc::new(FailoverInvoker(Reference::new(directory, config)))
+    fn join(
+        &self,
+        directory: Arc<dyn Directory>,
+        config: Arc<ClusterConfig>,
+    ) -> Result<Arc<dyn Invoker>, BoxError> {
+        Ok(Arc::new(FailoverInvoker(Reference::new(directory, config))))
     }
 }
 
@@ -58,7 +63,7 @@ impl Invoker for FailoverInvoker {
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
         attempt::let_others_run().await;
-        let configured = self.0.prepare(&mut invocation).retries;
+        let configured = self.0.prepare(&mut invocation).retries_or(RETRIES_DEFAULT);
         let retries = take_retries(&mut invocation).unwrap_or(configured);
         let mut call = Attempts {
             reference: &self.0,
@@ -241,6 +246,9 @@ fn take_retries(invocation: &mut Invocation) -> Option<u32> {
 }
 
 const RETRIES: &str = "retries";
+
+/// `docs/spec/cluster.md` §2.0.
+const RETRIES_DEFAULT: u32 = 2;
 
 /// With less time left than this, an attempt could only fail.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(10);

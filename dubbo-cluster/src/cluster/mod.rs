@@ -4,6 +4,7 @@ mod attempt;
 mod failed;
 mod failfast;
 mod failover;
+mod live;
 #[cfg(test)]
 mod tests;
 mod zone_aware;
@@ -11,4 +12,5 @@ mod zone_aware;
 pub use failed::{Attempt, FailedCall};
 pub use failfast::Failfast;
 pub use failover::Failover;
+pub use live::{LiveCluster, Settings, SettingsMaker};
 pub use zone_aware::{ZoneAware, Zoned};

@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
-    cluster::{Candidates, Cluster, ClusterConfig, Directory, MethodConfig, Node},
+    cluster::{Candidates, ClusterConfig, Directory, MethodConfig, Node, NodeList},
     explain::Step,
     invocation::{Invocation, RpcResult},
     invoker::Invoker,
@@ -23,36 +23,41 @@ use tokio::{sync::watch, time::Instant};
 use super::{FailedCall, Failfast, Failover};
 use crate::{
     loadbalance::{Clock, RoundRobin},
-    testing::{Answer, Fixed, Scripted, invocation, invocation_of, service, url},
+    testing::{Answer, Fixed, Scripted, consumer, invocation, invocation_of, join, service, url},
 };
 
 const ATTEMPT: Duration = Duration::from_millis(400);
 
-fn method(retries: u32) -> MethodConfig {
+fn method(retries: i32) -> MethodConfig {
     MethodConfig {
         timeout: Some(ATTEMPT),
-        retries,
+        retries: Some(retries),
         sticky: false,
         load_balance: Arc::new(RoundRobin::new(Clock::new(|| 0))),
     }
 }
 
-fn config(retries: u32, methods: &HashMap<String, MethodConfig>) -> Arc<ClusterConfig> {
+fn config(retries: i32, methods: &HashMap<String, MethodConfig>) -> Arc<ClusterConfig> {
     let key = ServiceKey::new("a.B");
     Arc::new(ClusterConfig::new(
         key,
         &service(),
+        consumer(),
         method(retries),
         methods,
     ))
 }
 
-fn failover(retries: u32, providers: &[Arc<Scripted>]) -> Arc<dyn Invoker> {
-    Failover.join(Fixed::of(providers), config(retries, &HashMap::new()))
+fn failover(retries: i32, providers: &[Arc<Scripted>]) -> Arc<dyn Invoker> {
+    join(
+        &Failover,
+        Fixed::of(providers),
+        config(retries, &HashMap::new()),
+    )
 }
 
 fn failfast(providers: &[Arc<Scripted>]) -> Arc<dyn Invoker> {
-    Failfast.join(Fixed::of(providers), config(2, &HashMap::new()))
+    join(&Failfast, Fixed::of(providers), config(2, &HashMap::new()))
 }
 
 /// Providers at ports 1 to `N`, each of which gives the same answer for ever.
@@ -163,7 +168,7 @@ async fn the_number_of_attempts_comes_from_the_call_then_the_method_then_the_ref
         ("First", Some(""), 2),
     ] {
         let all = providers::<5>(&unavailable());
-        let cluster = Failover.join(Fixed::of(&all), config(3, &methods));
+        let cluster = join(&Failover, Fixed::of(&all), config(3, &methods));
         let mut invocation = invocation_of(name);
         if let Some(retries) = attachment {
             invocation.attachments.insert("retries", retries);
@@ -391,7 +396,7 @@ impl Directory for Changing {
         self.inner.list(invocation)
     }
 
-    fn nodes(&self) -> Arc<[Node]> {
+    fn nodes(&self) -> Arc<NodeList> {
         self.inner.nodes()
     }
 
@@ -429,15 +434,14 @@ async fn the_list_is_read_anew_for_each_attempt() {
         })
     };
     let lists = vec![vec![Arc::clone(&a), Arc::clone(&b)], vec![Arc::clone(&c)]];
-    Failover
-        .join(directory(lists), config(2, &HashMap::new()))
+    join(&Failover, directory(lists), config(2, &HashMap::new()))
         .invoke(invocation())
         .await
         .expect("the newcomer answers");
     assert_eq!(call_counts(&[a.clone(), b, c]), [1, 0, 1]);
 
-    let status = Failover
-        .join(directory(vec![vec![a], vec![]]), config(2, &HashMap::new()))
+    let emptied = directory(vec![vec![a], vec![]]);
+    let status = join(&Failover, emptied, config(2, &HashMap::new()))
         .invoke(invocation())
         .await
         .expect_err("all left");
@@ -526,7 +530,7 @@ async fn attempts_do_not_see_what_filters_of_earlier_ones_attached() {
         Arc::clone(&marking) as _,
         dubbo_core::cluster::NodeWeight::constant(1),
     )]);
-    let cluster = Failover.join(directory, config(2, &HashMap::new()));
+    let cluster = join(&Failover, directory, config(2, &HashMap::new()));
     cluster.invoke(invocation()).await.expect_err("fails");
     assert_eq!(marking.1.load(std::sync::atomic::Ordering::Relaxed), 3);
 }
@@ -536,7 +540,7 @@ async fn random_scripts_never_break_the_rules_of_failover() {
     let mut random = fastrand::Rng::with_seed(42);
     for round in 0..300 {
         let count = random.u16(1..6);
-        let retries = random.u32(0..5);
+        let retries = random.u16(0..5);
         let all: Vec<_> = (1..=count)
             .map(|port| {
                 let answer = match random.u8(0..4) {
@@ -554,12 +558,12 @@ async fn random_scripts_never_break_the_rules_of_failover() {
         let total = Duration::from_millis(random.u64(1..2_000));
         let mut invocation = invocation();
         invocation.deadline = Some(start + total);
-        let result = failover(retries, &all).invoke(invocation).await;
+        let result = failover(retries.into(), &all).invoke(invocation).await;
 
         let counts = call_counts(&all);
         let made: usize = counts.iter().sum();
         let context = format!("round {round}: {counts:?}, {retries} retries, {result:?}");
-        assert!((1..=retries as usize + 1).contains(&made), "{context}");
+        assert!((1..=usize::from(retries) + 1).contains(&made), "{context}");
         assert!(
             start.elapsed() <= total + Duration::from_millis(1),
             "{context}"

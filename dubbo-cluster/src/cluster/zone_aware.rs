@@ -22,6 +22,8 @@ use dubbo_core::{
 pub struct ZoneAware {
     consumer: Url,
     registries: Box<[Zoned]>,
+    /// The registries once more, as what a load balance chooses from.
+    candidates: Candidates,
     chance: Arc<dyn LoadBalance>,
 }
 
@@ -46,26 +48,31 @@ impl ZoneAware {
         registries: impl Into<Box<[Zoned]>>,
         chance: Arc<dyn LoadBalance>,
     ) -> Self {
+        let registries = registries.into();
+        let nodes = registries.iter().map(|registry| {
+            let weight = NodeWeight::constant(registry.weight);
+            Node::new(Arc::clone(&registry.invoker), weight)
+        });
         Self {
             consumer,
-            registries: registries.into(),
+            candidates: Candidates::all(Arc::new(nodes.collect())),
+            registries,
             chance,
         }
     }
 
     fn choose(&self, invocation: &Invocation) -> Result<&Arc<dyn Invoker>, Status> {
-        let available: Vec<&Zoned> = self
-            .registries
-            .iter()
-            .filter(|registry| registry.invoker.is_available())
-            .collect();
-        if let Some(preferred) = available.iter().find(|registry| registry.preferred) {
+        let available = || {
+            let registries = self.registries.iter();
+            registries.filter(|registry| registry.invoker.is_available())
+        };
+        if let Some(preferred) = available().find(|registry| registry.preferred) {
             return Ok(&preferred.invoker);
         }
         let attachments = &invocation.attachments;
         if let Some(zone) = either(attachments, ZONE) {
-            let mut there = available.iter().copied();
-            if let Some(same) = there.find(|registry| registry.zone.as_deref() == Some(zone)) {
+            if let Some(same) = available().find(|registry| registry.zone.as_deref() == Some(zone))
+            {
                 return Ok(&same.invoker);
             }
             let force = either(attachments, FORCE);
@@ -74,25 +81,19 @@ impl ZoneAware {
             }
         }
         // When nobody is available, the first one tells why.
-        let chosen = self.by_weight(&available, invocation);
+        let chosen = self.by_weight(invocation);
         let chosen = chosen.or_else(|| self.registries.first());
         chosen
             .map(|registry| &registry.invoker)
             .ok_or_else(|| Status::internal("a reference that is joined from no registry"))
     }
 
-    fn by_weight<'a>(
-        &'a self,
-        available: &[&'a Zoned],
-        invocation: &Invocation,
-    ) -> Option<&'a Zoned> {
-        let nodes = available.iter().map(|registry| {
-            let weight = NodeWeight::constant(registry.weight);
-            Node::new(Arc::clone(&registry.invoker), weight)
-        });
-        let candidates = Candidates::all(nodes.collect());
-        let chosen = self.chance.select(&candidates, invocation)?;
-        available.get(chosen).copied()
+    fn by_weight(&self, invocation: &Invocation) -> Option<&Zoned> {
+        let available = |node: &Node| node.invoker.is_available();
+        let chosen = self
+            .chance
+            .select_where(&self.candidates, invocation, &available)?;
+        self.registries.get(chosen)
     }
 
     fn nobody_in(&self, zone: &str, service: &ServiceKey) -> Status {

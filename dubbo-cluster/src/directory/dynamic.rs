@@ -11,7 +11,7 @@ use std::{
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use dubbo_core::{
-    cluster::{Candidates, Directory, Node},
+    cluster::{Candidates, Directory, NodeList},
     explain::Step,
     extension::BoxError,
     invocation::Invocation,
@@ -61,14 +61,14 @@ pub(super) struct Shared {
 }
 
 pub(super) struct State {
-    pub(super) nodes: Arc<[Node]>,
+    pub(super) nodes: Arc<NodeList>,
     pub(super) view: View,
     /// Whether a call has found it empty, which is logged once for each state.
     pub(super) missed: AtomicBool,
 }
 
 impl State {
-    pub(super) fn new(nodes: Arc<[Node]>, view: View) -> Self {
+    pub(super) fn new(nodes: Arc<NodeList>, view: View) -> Self {
         Self {
             nodes,
             view,
@@ -171,7 +171,7 @@ impl Directory for DynamicDirectory {
         Ok(candidates)
     }
 
-    fn nodes(&self) -> Arc<[Node]> {
+    fn nodes(&self) -> Arc<NodeList> {
         Arc::clone(&self.shared.state.load().nodes)
     }
 

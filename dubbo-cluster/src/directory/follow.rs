@@ -8,7 +8,7 @@ use std::{
 };
 
 use dubbo_core::{
-    cluster::{Node, NodeId},
+    cluster::{Node, NodeId, NodeList},
     extension::BoxError,
     invoker::Invoker,
     registry::{RegistryError, RegistrySnapshot},
@@ -179,7 +179,7 @@ where
         tracing::debug!(service = %self.shared.service, providers = list.len(), gone = old.len(), "the list of providers changed");
         let gone = old.keys().next().map(Url::origin);
         let now_empty = list.is_empty();
-        self.publish(list.into(), |view| {
+        self.publish(Arc::new(list.into()), |view| {
             view.listed = Some(providers(snapshot).count());
             view.skipped = skipped;
             view.steps = Arc::clone(&snapshot.steps);
@@ -239,7 +239,7 @@ where
         }
     }
 
-    fn publish(&self, nodes: Arc<[Node]>, change: impl FnOnce(&mut View)) {
+    fn publish(&self, nodes: Arc<NodeList>, change: impl FnOnce(&mut View)) {
         let mut view = self.shared.state.load().view.clone();
         change(&mut view);
         self.shared.publish(State::new(nodes, view));

@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use dubbo_core::{
-    cluster::{Candidates, Directory, Node, NodeId},
+    cluster::{Candidates, Directory, Node, NodeId, NodeList},
     explain::Step,
     extension::BoxError,
     invocation::Invocation,
@@ -33,7 +33,7 @@ use crate::router::RouterChain;
 /// A directory of direct URLs. They stay what they are until it is closed.
 pub struct StaticDirectory {
     consumer: Url,
-    nodes: Arc<[Node]>,
+    nodes: Arc<NodeList>,
     routers: RouterChain,
     availability: Availability,
     closed: AtomicBool,
@@ -80,7 +80,7 @@ impl StaticDirectory {
                 }
             }
         }
-        let nodes: Arc<[Node]> = nodes.into();
+        let nodes: Arc<NodeList> = Arc::new(nodes.into());
         let watched = Arc::clone(&nodes);
         Ok(Self {
             consumer,
@@ -116,7 +116,7 @@ impl Directory for StaticDirectory {
         Ok(candidates)
     }
 
-    fn nodes(&self) -> Arc<[Node]> {
+    fn nodes(&self) -> Arc<NodeList> {
         Arc::clone(&self.nodes)
     }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use dubbo_core::{
-    cluster::{Candidates, Cluster, ClusterConfig, Directory, MethodConfig, NodeWeight, Router},
+    cluster::{Candidates, ClusterConfig, Directory, MethodConfig, NodeWeight, Router},
     extension::BoxError,
     invocation::Invocation,
     invoker::Invoker,
@@ -27,7 +27,7 @@ use crate::{
     cluster::Failover,
     loadbalance::Random,
     router::RouterChain,
-    testing::{Answer, Scripted, invocation, ports, service},
+    testing::{Answer, Scripted, consumer, invocation, join, ports, service},
 };
 
 /// A registry for one service: what it says, and the invokers that were made from it.
@@ -491,12 +491,18 @@ async fn calls_never_fail_while_the_list_changes_under_them() {
     let directory = Arc::new(registry.follow(CONSUMER).await);
     let method = MethodConfig {
         timeout: None,
-        retries: 2,
+        retries: Some(2),
         sticky: false,
         load_balance: Arc::new(Random::new()),
     };
-    let config = ClusterConfig::new(ServiceKey::new("a.B"), &service(), method, &HashMap::new());
-    let cluster = Failover.join(Arc::clone(&directory) as _, Arc::new(config));
+    let config = ClusterConfig::new(
+        ServiceKey::new("a.B"),
+        &service(),
+        consumer(),
+        method,
+        &HashMap::new(),
+    );
+    let cluster = join(&Failover, Arc::clone(&directory) as _, Arc::new(config));
     let (done, calls) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicUsize::new(0)),

@@ -13,7 +13,6 @@ use dubbo_core::{
     invocation::Invocation,
 };
 use fastrand::Rng;
-use smallvec::SmallVec;
 
 use super::Clock;
 
@@ -59,18 +58,11 @@ impl LoadBalance for Random {
         }
         // Read once: a warm-up that goes on between summing and picking would shift the shares.
         let now = self.clock.now_millis();
-        let weights: SmallVec<[u32; 16]> =
-            candidates.iter().map(|node| node.weight.at(now)).collect();
-        let total: u64 = weights.iter().copied().map(u64::from).sum();
-        if total == 0 {
-            return usize::try_from(self.below(weights.len() as u64)).ok();
+        let weights = candidates.weights(now);
+        match weights.total() {
+            0 => usize::try_from(self.below(candidates.len() as u64)).ok(),
+            total => Some(weights.holder(self.below(total))),
         }
-        let mut left = self.below(total);
-        weights.iter().position(|&weight| {
-            let mine = left < u64::from(weight);
-            left = left.saturating_sub(u64::from(weight));
-            mine
-        })
     }
 }
 

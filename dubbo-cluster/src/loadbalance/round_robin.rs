@@ -50,7 +50,7 @@ impl LoadBalance for RoundRobin {
         let now = self.clock.now_millis();
         let nodes: SmallVec<[(NodeId, u32); 16]> = candidates
             .iter()
-            .map(|node| (node.id, node.weight.at(now)))
+            .map(|node| (node.id, node.effective_weight(now)))
             .collect();
         self.turns_of(invocation.method.index())
             .pick(&nodes, self.made.elapsed())
@@ -170,7 +170,8 @@ mod tests {
                         let nodes: Vec<Node> =
                             all.iter().filter(|_| random.bool()).cloned().collect();
                         let count = nodes.len();
-                        let at = round_robin.select(&Candidates::all(nodes.into()), &invocation());
+                        let at = round_robin
+                            .select(&Candidates::all(Arc::new(nodes.into())), &invocation());
                         assert_eq!(at.is_some(), count > 0);
                         assert!(at.is_none_or(|at| at < count));
                     }

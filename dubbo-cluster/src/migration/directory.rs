@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use dubbo_core::{
-    cluster::{Candidates, Directory, Node},
+    cluster::{Candidates, Directory, NodeList},
     explain::Step,
     invocation::Invocation,
     registry::RegistryError,
@@ -187,7 +187,7 @@ impl Directory for MigrationDirectory {
         Err(shared.nobody(&choice, Some(&refused)))
     }
 
-    fn nodes(&self) -> Arc<[Node]> {
+    fn nodes(&self) -> Arc<NodeList> {
         let choice = self.shared.choice.load();
         let leading = choice.leading();
         leading.map_or_else(Arc::default, |(_, road)| road.nodes())

@@ -183,7 +183,7 @@ impl Driver {
             .into_iter()
             .filter_map(|path| self.open.open(path))
         {
-            for node in &*road.directory.nodes() {
+            for node in road.directory.nodes().iter() {
                 let url = node.invoker.url();
                 let name = url.param("remote.application").unwrap_or_default();
                 if !name.is_empty() && !names.iter().any(|known| known == name) {

@@ -480,6 +480,7 @@ impl Check<'_> {
         for method in methods.values() {
             let path = format!("{path}.methods");
             self.plugin_opt::<dyn LoadBalance>(&path, method.loadbalance.as_ref());
+            self.plugin_opt::<dyn Cluster>(&path, method.cluster.as_ref());
         }
     }
 

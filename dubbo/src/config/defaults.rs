@@ -8,17 +8,11 @@ pub const APPLICATION_NAME: &str = "dubbo.io";
 /// `consumer.check`, and a reference's own `check`: wait for a provider, and fail when none comes.
 pub const CHECK: bool = true;
 
-/// `cluster`, of services and references.
-pub const CLUSTER: &str = "failover";
-
 /// `triple.keep-alive-interval`.
 pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// `triple.keep-alive-timeout`.
 pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// `loadbalance`, of services, references and methods.
-pub const LOADBALANCE: &str = "random";
 
 /// `triple.max-server-recv-msg-size`, in bytes: 4 MiB.
 pub const MAX_SERVER_RECV_MSG_SIZE: u64 = 4 << 20;
@@ -49,9 +43,6 @@ pub const REGISTRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// `consumer.request-timeout`, and with it the timeout of every call that nothing else bounds.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// `retries`, of references and methods: attempts after the first.
-pub const RETRIES: u32 = 2;
 
 /// `shutdown.consumer-update-wait-time`.
 pub const SHUTDOWN_CONSUMER_UPDATE_WAIT_TIME: Duration = Duration::from_secs(3);

@@ -1,7 +1,7 @@
 //! The provider side of a start: services become URLs, URLs are served, then registered.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -21,7 +21,10 @@ use super::{
     registries::NamedRegistry,
 };
 use crate::{
-    config::{ApplicationConfig, Config, ProtocolConfig, Serialization, ServiceConfig, defaults},
+    config::{
+        ApplicationConfig, Config, MethodConfig, ProtocolConfig, Serialization, ServiceConfig,
+        defaults,
+    },
     error::Error,
 };
 
@@ -250,17 +253,27 @@ fn provider_url(
             triple.max_server_send_msg_size.map(|n| n.to_string()),
         ),
     ];
-    let methods = service.methods.iter().flat_map(|(method, config)| {
-        [
+    url.with_params(set(own))
+        .with_params(method_params(&service.methods))
+}
+
+/// What is different for single methods, as parameters `methods.<name>.<key>`.
+pub(super) fn method_params(
+    methods: &BTreeMap<String, MethodConfig>,
+) -> impl Iterator<Item = (String, String)> {
+    methods.iter().flat_map(|(method, config)| {
+        let params = config.params.iter();
+        let params = params.map(|(key, value)| (key.as_str(), Some(value.clone())));
+        let own = [
             ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
             ("retries", config.retries.map(|n| n.to_string())),
             ("loadbalance", config.loadbalance.clone()),
+            ("cluster", config.cluster.clone()),
             ("sticky", config.sticky.map(|b| b.to_string())),
             ("weight", config.weight.map(|n| n.to_string())),
-        ]
-        .map(|(key, value)| (format!("methods.{method}.{key}"), value))
-    });
-    url.with_params(set(own)).with_params(set(methods))
+        ];
+        set(params.chain(own)).map(move |(key, value)| (format!("methods.{method}.{key}"), value))
+    })
 }
 
 /// Where a protocol is to be served.

@@ -1,15 +1,13 @@
 //! The consumer side: a reference becomes a directory of providers, a cluster over it, and a stub on top.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::sync::{Arc, Weak};
 
-use dubbo_cluster::migration::Path;
+use dubbo_cluster::{
+    cluster::{LiveCluster, SettingsMaker},
+    migration::Path,
+};
 use dubbo_core::{
     call::Stub,
-    cluster::{Cluster, ClusterConfig, LoadBalance, MethodConfig},
     extension::{BoxError, Extensions},
     filter::Chain,
     invoker::Invoker,
@@ -73,10 +71,18 @@ impl Inner {
             return Err(Error::Refer { service, reason });
         }
 
-        let cluster = config.cluster.as_deref().unwrap_or(defaults::CLUSTER);
-        let cluster = self.extensions.create::<dyn Cluster>(cluster, &consumer)?;
-        let cluster_config =
-            Arc::new(self.cluster_config(config, &service, &descriptor, &consumer)?);
+        let unusable = |error: BoxError| Error::Refer {
+            service: service.clone(),
+            reason: error.to_string(),
+        };
+        let timeout = config.timeout.unwrap_or(defaults::REQUEST_TIMEOUT);
+        let settings = SettingsMaker::new(
+            self.extensions.clone(),
+            service.clone(),
+            Arc::clone(&descriptor),
+            (!timeout.is_zero()).then_some(timeout),
+        );
+        let settings = settings.resolve(&consumer).map_err(unusable)?;
         let make = self.node_maker(config, &descriptor, &consumer)?;
         let sources = self.sources(config, unmatched, &consumer, make).await?;
         if config.check.unwrap_or(defaults::CHECK)
@@ -90,9 +96,21 @@ impl Inner {
             .iter()
             .map(|source| Arc::downgrade(&source.directory));
         let directories = directories.collect();
-        let invoker = join(&consumer, sources, |directory| {
-            cluster.join(directory, Arc::clone(&cluster_config))
+        let closing: Vec<_> = sources
+            .iter()
+            .map(|source| Arc::clone(&source.directory))
+            .collect();
+        let joined = join(&consumer, sources, |directory| {
+            Ok(Arc::new(LiveCluster::new(directory, &settings)?))
         });
+        let invoker = match joined {
+            Ok(invoker) => invoker,
+            Err(error) => {
+                join_all(closing.iter().map(|directory| directory.close())).await;
+                return Err(unusable(error));
+            }
+        };
+        drop(closing);
         let reference = Reference {
             service: ServiceKey::clone(&service),
             invoker: Arc::downgrade(&invoker),
@@ -254,6 +272,7 @@ impl Inner {
                     .map(|d| d.as_millis().to_string()),
             ),
         ]))
+        .with_params(export::method_params(&config.methods))
     }
 
     /// What makes the invoker of one provider: its protocol, then the reference's filters before it.
@@ -273,48 +292,6 @@ impl Inner {
             descriptor: Arc::clone(descriptor),
             path: None,
         })
-    }
-
-    fn cluster_config(
-        &self,
-        config: &ReferenceConfig,
-        service: &ServiceKey,
-        descriptor: &ServiceDescriptor,
-        consumer: &Url,
-    ) -> Result<ClusterConfig, Error> {
-        let name = config
-            .loadbalance
-            .as_deref()
-            .unwrap_or(defaults::LOADBALANCE);
-        let default = MethodConfig {
-            timeout: bounded(config.timeout.unwrap_or(defaults::REQUEST_TIMEOUT)),
-            retries: config.retries.unwrap_or(defaults::RETRIES),
-            sticky: config.sticky.unwrap_or(false),
-            load_balance: self.extensions.create::<dyn LoadBalance>(name, consumer)?,
-        };
-        let mut methods = HashMap::new();
-        for (name, method) in &config.methods {
-            let load_balance = match &method.loadbalance {
-                Some(own) => self.extensions.create::<dyn LoadBalance>(own, consumer)?,
-                None => Arc::clone(&default.load_balance),
-            };
-            let timeout = method.timeout.map_or(default.timeout, bounded);
-            methods.insert(
-                name.clone(),
-                MethodConfig {
-                    timeout,
-                    retries: method.retries.unwrap_or(default.retries),
-                    sticky: method.sticky.unwrap_or(default.sticky),
-                    load_balance,
-                },
-            );
-        }
-        Ok(ClusterConfig::new(
-            service.clone(),
-            descriptor,
-            default,
-            &methods,
-        ))
     }
 }
 
@@ -376,9 +353,4 @@ pub(super) fn unknown_method<'n>(
         known.join(", "),
         meant.unwrap_or_default()
     ))
-}
-
-/// A timeout of zero is none.
-fn bounded(timeout: Duration) -> Option<Duration> {
-    (!timeout.is_zero()).then_some(timeout)
 }

@@ -9,7 +9,9 @@ use dubbo_cluster::{
     migration::{MigrationDirectory, MigrationError},
     router::RouterChain,
 };
-use dubbo_core::{cluster::Directory, invoker::Invoker, service::ServiceKey, url::Url};
+use dubbo_core::{
+    cluster::Directory, extension::BoxError, invoker::Invoker, service::ServiceKey, url::Url,
+};
 use futures_util::future::{select_ok, try_join_all};
 
 use super::{
@@ -63,23 +65,23 @@ impl Source {
 pub(super) fn join(
     consumer: &Url,
     sources: Vec<Source>,
-    cluster: impl Fn(Arc<dyn Directory>) -> Arc<dyn Invoker>,
-) -> Arc<dyn Invoker> {
-    let mut clusters: Vec<_> = sources
-        .into_iter()
-        .map(|source| Zoned {
+    cluster: impl Fn(Arc<dyn Directory>) -> Result<Arc<dyn Invoker>, BoxError>,
+) -> Result<Arc<dyn Invoker>, BoxError> {
+    let clusters = sources.into_iter().map(|source| {
+        Ok(Zoned {
             registry: source.directory.origin(),
-            invoker: cluster(source.directory),
+            invoker: cluster(source.directory)?,
             preferred: source.preferred,
             zone: source.zone,
             weight: source.weight,
         })
-        .collect();
+    });
+    let mut clusters: Vec<_> = clusters.collect::<Result<_, BoxError>>()?;
     if clusters.len() == 1 {
-        return clusters.remove(0).invoker;
+        return Ok(clusters.remove(0).invoker);
     }
     let chance = Arc::new(Random::new());
-    Arc::new(ZoneAware::new(consumer.clone(), clusters, chance))
+    Ok(Arc::new(ZoneAware::new(consumer.clone(), clusters, chance)))
 }
 
 impl Inner {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use dubbo_core::{
-    cluster::{Cluster as _, ClusterConfig, Directory, MethodConfig},
+    cluster::{ClusterConfig, Directory, MethodConfig},
     service::ServiceKey,
     status::Status,
 };
@@ -21,19 +21,19 @@ use crate::{
     cluster::Failfast,
     loadbalance::Random,
     migration::{Controller, MigrationStep::*, Path},
-    testing::{Answer, invocation, service},
+    testing::{Answer, consumer, invocation, join, service},
 };
 
 fn cluster(directory: Arc<dyn Directory>) -> Arc<dyn dubbo_core::invoker::Invoker> {
     let method = MethodConfig {
         timeout: None,
-        retries: 0,
+        retries: Some(0),
         sticky: false,
         load_balance: Arc::new(Random::new()),
     };
     let key = ServiceKey::new("a.B");
-    let config = ClusterConfig::new(key, &service(), method, &HashMap::new());
-    Failfast.join(directory, Arc::new(config))
+    let config = ClusterConfig::new(key, &service(), consumer(), method, &HashMap::new());
+    join(&Failfast, directory, Arc::new(config))
 }
 
 #[tokio::test(start_paused = true)]

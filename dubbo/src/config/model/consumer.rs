@@ -69,8 +69,9 @@ settings! {
         cluster: Option<String>,
         /// `loadbalance`, by default `random`: which provider takes a call.
         loadbalance: Option<String>,
-        /// `retries`, by default 2: attempts after the first.
-        retries: Option<u32>,
+        /// `retries`: attempts after the first, where the cluster makes any; by default 2, for `failback` 3. Below 0 means
+        /// none, for `failback` endlessly many.
+        retries: Option<i32>,
         /// `group`, by default that of the application.
         group: Option<String>,
         /// `version`, by default that of the application.

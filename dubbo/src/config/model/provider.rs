@@ -53,7 +53,7 @@ settings! {
         /// `loadbalance`: published as such a hint, too.
         loadbalance: Option<String>,
         /// `retries`: attempts after the first; published as such a hint, too.
-        retries: Option<u32>,
+        retries: Option<i32>,
         /// `serialization`, by default what the service is defined for: `protobuf` for one of a proto file, `hessian2` for
         /// a Java interface. It can be no other.
         serialization: Option<Serialization>,
@@ -118,11 +118,15 @@ settings! {
         /// consumers of other implementations that set none.
         timeout: Option<Duration>,
         /// `retries`: attempts after the first; a provider's value is such a hint, too.
-        retries: Option<u32>,
+        retries: Option<i32>,
         /// `loadbalance`; a provider's value is such a hint, too.
         loadbalance: Option<String>,
+        /// `cluster`: what happens when a call fails; a provider's value is such a hint, too.
+        cluster: Option<String>,
         /// `sticky`, by default false: stay with the provider of the last call for as long as it is there.
         sticky: Option<bool>,
+        /// `params`: further URL parameters, which plugins read for this method before those of the service.
+        params[param]: BTreeMap<String, String>,
         /// `weight`: the share of this method's calls that a provider wants. A consumer has no use for it.
         weight: Option<u32>,
     }
@@ -169,7 +173,9 @@ impl MethodConfig {
             timeout: s.duration("timeout"),
             retries: read_retries(s),
             loadbalance: s.string("loadbalance"),
+            cluster: s.string("cluster"),
             sticky: s.bool("sticky"),
+            params: s.texts("params"),
             weight: None,
         }
     }
@@ -239,11 +245,11 @@ impl Serialization {
 }
 
 /// Below zero means what zero means, as in Dubbo Java (`docs/spec/cluster.md` §2.2).
-pub(super) fn read_retries(s: &mut Section<'_, '_>) -> Option<u32> {
+pub(super) fn read_retries(s: &mut Section<'_, '_>) -> Option<i32> {
     let text = s.string("retries")?;
     match text.parse::<i64>() {
-        Ok(below) if below < 0 => Some(0),
-        _ => s.integer("retries", 0..=MAX_COUNT),
+        Ok(..0) => Some(-1),
+        _ => s.integer("retries", 0..=i32::MAX),
     }
 }
 

@@ -1,0 +1,1 @@
+//! Rules that override what URLs say (`docs/spec/cluster.md` §5).

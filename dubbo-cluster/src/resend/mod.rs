@@ -1,0 +1,1 @@
+//! One design for trying again, breaking and recovering (`docs/spec/cluster.md` §7).
