@@ -15,11 +15,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    Comparators, MigrationStatus, RuleError, Terms,
-    directory::Shared as Reference,
-    sources::{Current, Place, Sources},
-};
+use super::{Comparators, MigrationStatus, Rule, RuleError, Terms, directory::Shared as Reference};
+use crate::rules::{self, Place, Sources};
 
 /// What a [`Controller`] is made of.
 #[derive(Clone)]
@@ -108,9 +105,12 @@ pub struct Controller {
 }
 
 struct Rules {
-    sources: Mutex<Sources>,
+    sources: Mutex<Sources<Rule, RuleError>>,
     current: watch::Sender<Current>,
 }
+
+/// The rule in force and who said it.
+pub(super) type Current = rules::Current<Rule>;
 
 impl Controller {
     /// A controller that has not asked anybody yet: that comes with the first reference.
@@ -118,7 +118,7 @@ impl Controller {
         Arc::new(Self {
             options,
             rules: Arc::new(Rules {
-                sources: Mutex::default(),
+                sources: Mutex::new(Sources::new(|place| u8::from(place != Place::File))),
                 current: watch::Sender::default(),
             }),
             references: Mutex::default(),
@@ -238,7 +238,7 @@ impl Rules {
     fn take(&self, place: Place, name: &str, text: Option<&str>) -> Result<(), RuleError> {
         // The lock is held until all are told: who comes later is newer.
         let mut sources = self.sources.lock();
-        sources.take(place, name, text)?;
+        sources.take(place, name, text, |text| Rule::parse(name, text))?;
         let current = sources.current();
         self.current.send_if_modified(|before| {
             let changes = *before != current;

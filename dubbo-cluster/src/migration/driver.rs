@@ -9,13 +9,13 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     Controller, MigrationStep, Path, ReferenceStatus, Road, Roads, StepReport,
     choice::Choice,
+    controller::Current,
     directory::{Shared, Subject},
     gauges::Gauges,
     machine::{Machine, Seen, StepChange},
     path::Both,
     roads::{OpenRoads, until},
     rule::agree,
-    sources::Current,
     terms::Agreed,
     traffic::{Meter, Traffic},
 };

@@ -23,7 +23,6 @@ mod machine;
 mod path;
 mod roads;
 mod rule;
-mod sources;
 mod status;
 mod step;
 mod terms;

@@ -4,10 +4,11 @@ use std::{borrow::Cow, fmt};
 
 use dubbo_core::{
     service::ServiceKey,
-    yaml::{Node, Problem, ProblemKind, Problems, Reader, Section, parse},
+    yaml::{Problem, ProblemKind, Section},
 };
 
 use super::{Terms, terms::Agreed};
+use crate::rules::{self, listed};
 
 /// A migration rule: Java's YAML, unchanged (`docs/spec/metadata.md` §7.5).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,22 +44,9 @@ impl Rule {
     ///
     /// All that is wrong with it, each with its line.
     pub fn parse(name: &str, text: &str) -> Result<Option<Self>, RuleError> {
-        let mut problems = Problems::default();
-        let document = parse(name, text, &mut problems);
-        let is_empty = document.as_ref().is_none_or(Node::is_null);
-        let mut reader = Reader::new(problems);
-        let rule = reader.read("", document.as_ref(), Self::read);
-        let (mut problems, _) = reader.finish();
-        problems.demote(ProblemKind::UnknownKey);
-        let failed = problems.has_errors();
-        let (problems, warnings) = problems.into_parts();
-        if failed {
-            return Err(RuleError { problems });
-        }
-        if !warnings.is_empty() {
-            tracing::warn!("migration rule: {}", listed(&warnings));
-        }
-        Ok((!is_empty).then_some(rule))
+        let read = rules::read_document(name, text, Self::read);
+        let (rule, says_something) = read.map_err(|problems| RuleError { problems })?;
+        Ok(says_something.then_some(rule))
     }
 
     fn read(s: &mut Section<'_, '_>) -> Self {
@@ -156,22 +144,6 @@ pub(super) fn agree(
 fn entry<'e>(entries: &'e [Entry], key: &str) -> Option<&'e Entry> {
     entries.iter().rfind(|entry| entry.service_key == key)
 }
-
-/// The first of them in one line, and how many more there are: a rule may come from anybody.
-fn listed(problems: &[Problem]) -> String {
-    let mut texts: Vec<_> = problems
-        .iter()
-        .take(SHOWN)
-        .map(Problem::to_string)
-        .collect();
-    if problems.len() > SHOWN {
-        texts.push(format!("and {} more", problems.len() - SHOWN));
-    }
-    texts.join("; ")
-}
-
-/// How many problems a message names.
-const SHOWN: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -327,7 +299,7 @@ applications:
                 .join(": 1\n")
         );
         assert!(Rule::parse("rule", &text).is_ok());
-        let lines = logs.with("migration rule");
+        let lines = logs.with("the rule is read, but");
         assert_eq!(lines.len(), 1);
         assert!(lines[0].ends_with("and 490 more"), "{}", lines[0]);
     }

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{Rule, RuleError};
-
-/// Where rules come from. The newest one counts, before that of the file.
-#[derive(Debug, Default)]
-pub(super) struct Sources {
-    slots: Vec<Slot>,
+/// What several places say under one key, and which of it counts: the newest of the strongest.
+#[derive(Debug)]
+pub(crate) struct Sources<R, E> {
+    slots: Vec<Slot<R, E>>,
     said: u64,
+    strength: fn(Place) -> u8,
 }
 
 /// Who says a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     File,
     /// A config center, by its position: several may have one address.
     Center(usize),
@@ -22,40 +21,51 @@ pub(super) enum Place {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Slot<R, E> {
     place: Place,
     name: Arc<str>,
     /// What it said last, be it a rule or not.
     text: Option<Arc<str>>,
-    rule: Option<Arc<Rule>>,
+    rule: Option<Arc<R>>,
     /// Why what it said last is no rule.
-    refused: Option<RuleError>,
+    refused: Option<E>,
     said: u64,
 }
 
 /// A rule and who said it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Current {
-    pub(super) rule: Option<Arc<Rule>>,
-    pub(super) source: Option<Arc<str>>,
+#[derive(Debug)]
+pub(crate) struct Current<R> {
+    pub(crate) rule: Option<Arc<R>>,
+    pub(crate) source: Option<Arc<str>>,
 }
 
-impl Sources {
-    /// Takes in what `place`, called `name`, says now. What is no rule changes nothing; without a text, or with an empty
-    /// one, it says nothing any more. A center may repeat itself, and that changes nothing, while each call is meant.
-    pub(super) fn take(
+impl<R, E: Clone> Sources<R, E> {
+    /// Nobody has said anything. Of those who do, whoever has the greatest `strength` counts.
+    pub(crate) fn new(strength: fn(Place) -> u8) -> Self {
+        Self {
+            slots: Vec::new(),
+            said: 0,
+            strength,
+        }
+    }
+
+    /// Takes in what `place`, called `name`, says now. What `parse` refuses changes nothing; without a text, or with one
+    /// that it finds nothing in, the place says nothing any more. A center may repeat itself, and that changes nothing,
+    /// while each call is meant.
+    pub(crate) fn take(
         &mut self,
         place: Place,
         name: &str,
         text: Option<&str>,
-    ) -> Result<(), RuleError> {
+        parse: impl FnOnce(&str) -> Result<Option<R>, E>,
+    ) -> Result<(), E> {
         let index = self.slot(place, name);
         let slot = &mut self.slots[index];
         if slot.text.as_deref() == text && place != Place::Call {
             return Ok(());
         }
         slot.text = text.map(Into::into);
-        let rule = Rule::parse(name, text.unwrap_or_default())
+        let rule = parse(text.unwrap_or_default())
             .inspect_err(|error| slot.refused = Some(error.clone()))?;
         slot.refused = None;
         slot.rule = rule.map(Arc::new);
@@ -65,9 +75,9 @@ impl Sources {
     }
 
     /// The rule that counts.
-    pub(super) fn current(&self) -> Current {
+    pub(crate) fn current(&self) -> Current<R> {
         let spoken = self.slots.iter().filter(|slot| slot.rule.is_some());
-        let strongest = spoken.max_by_key(|slot| (slot.place != Place::File, slot.said));
+        let strongest = spoken.max_by_key(|slot| ((self.strength)(slot.place), slot.said));
         strongest.map_or_else(Current::default, |slot| Current {
             rule: slot.rule.clone(),
             source: Some(Arc::clone(&slot.name)),
@@ -75,7 +85,7 @@ impl Sources {
     }
 
     /// Why what somebody says now is no rule.
-    pub(super) fn refused(&self) -> Option<&RuleError> {
+    pub(crate) fn refused(&self) -> Option<&E> {
         self.slots.iter().find_map(|slot| slot.refused.as_ref())
     }
 
@@ -95,9 +105,43 @@ impl Sources {
     }
 }
 
+impl<R> Default for Current<R> {
+    fn default() -> Self {
+        Self {
+            rule: None,
+            source: None,
+        }
+    }
+}
+
+impl<R> Clone for Current<R> {
+    fn clone(&self) -> Self {
+        Self {
+            rule: self.rule.clone(),
+            source: self.source.clone(),
+        }
+    }
+}
+
+impl<R: PartialEq> PartialEq for Current<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rule == other.rule && self.source == other.source
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::migration::{Rule, RuleError};
+
+    /// Migration's: the newest counts before the file.
+    fn sources() -> Sources<Rule, RuleError> {
+        Sources::new(|place| u8::from(place != Place::File))
+    }
+
+    fn parse(text: &str) -> Result<Option<Rule>, RuleError> {
+        Rule::parse("rule", text)
+    }
 
     #[test]
     fn metadata_a25_the_newest_counts_of_the_strongest_that_say_something() {
@@ -105,7 +149,7 @@ mod tests {
 
         let (zk, nacos) = (Center(0), Center(1));
 
-        let mut sources = Sources::default();
+        let mut sources = sources();
         for (place, name, text, want, why) in [
             (zk, "zk", None, "none", "there is nothing at first"),
             (File, "file", Some("proportion: 1"), "file 1", "the file"),
@@ -134,7 +178,7 @@ mod tests {
             (nacos, "nacos", Some(""), "file 3", "the file again"),
             (File, "file", Some(" "), "none", "nobody says anything"),
         ] {
-            let taken = sources.take(place, name, text);
+            let taken = sources.take(place, name, text, parse);
             assert_eq!(taken.is_err(), why == "no rule");
             assert_eq!(sources.refused().is_some(), why == "no rule");
             let current = sources.current();
@@ -152,7 +196,7 @@ mod tests {
     fn a_call_is_meant_each_time_and_a_center_may_repeat_itself() {
         use Place::{Call, Center};
 
-        let mut sources = Sources::default();
+        let mut sources = sources();
         for (place, text, refused, want) in [
             (Call, "proportion: 1", false, 1),
             (Center(0), "proportion: 2", false, 2),
@@ -162,7 +206,7 @@ mod tests {
             (Call, "proportion: x", true, 1),
             (Call, "proportion: 1", false, 1),
         ] {
-            let taken = sources.take(place, "somebody", Some(text));
+            let taken = sources.take(place, "somebody", Some(text), parse);
             assert_eq!(taken.is_err(), refused, "{place:?} {text}");
             assert_eq!(sources.refused().is_some(), refused, "{place:?} {text}");
             let rule = sources.current().rule.expect("somebody said one");
@@ -170,16 +214,16 @@ mod tests {
         }
         // What is no rule stays known as such when it is heard again.
         for _ in 0..2 {
-            let _ = sources.take(Center(0), "somebody", Some("proportion: x"));
+            let _ = sources.take(Center(0), "somebody", Some("proportion: x"), parse);
             assert!(sources.refused().is_some());
         }
     }
 
     #[test]
     fn of_two_centers_with_one_address_neither_speaks_for_the_other() {
-        let mut sources = Sources::default();
+        let mut sources = sources();
         for (place, text) in [(0, Some("proportion: 1")), (1, None), (1, Some(""))] {
-            let taken = sources.take(Place::Center(place), "nacos://10.0.0.1:8848", text);
+            let taken = sources.take(Place::Center(place), "nacos://10.0.0.1:8848", text, parse);
             taken.expect("a rule or none");
             let rule = sources.current().rule.expect("the first one has said it");
             assert_eq!(rule.terms.proportion, Some(1));
