@@ -4,6 +4,7 @@ mod candidates;
 mod config;
 mod list;
 mod node;
+mod record;
 mod state;
 
 use std::sync::Arc;
@@ -16,10 +17,16 @@ pub use self::{
     config::{ClusterConfig, MethodConfig, PerMethod},
     list::NodeList,
     node::{Node, NodeId, NodeWeight},
+    record::Recent,
     state::{Active, MethodState, NodeHealth, NodeState, Score},
 };
 use crate::{
-    explain::Step, extension::BoxError, invocation::Invocation, invoker::Invoker, status::Status,
+    explain::Step,
+    extension::BoxError,
+    invocation::{Invocation, RpcResult},
+    invoker::Invoker,
+    service::MethodRef,
+    status::Status,
     url::Url,
 };
 
@@ -126,5 +133,16 @@ pub trait LoadBalance: Send + Sync + 'static {
         let narrowed = candidates.narrowed(wanted);
         let picked = self.select(&narrowed, invocation)?;
         candidates.position_in(&narrowed, picked)
+    }
+
+    /// Comes before each attempt at `node` that it was asked to choose for, so that the request can carry a question to the
+    /// provider. `invocation` is that of this attempt alone.
+    fn before(&self, node: &Node, invocation: &mut Invocation) {
+        let _ = (node, invocation);
+    }
+
+    /// Comes after each attempt that ended, with what `node` answered. [`MethodState::finished`] was told already.
+    fn after(&self, node: &Node, method: &MethodRef, result: &RpcResult) {
+        let _ = (node, method, result);
     }
 }

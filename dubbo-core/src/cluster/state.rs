@@ -7,8 +7,12 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
+use tokio::time::Instant;
+
+use super::record::{Recent, Record};
 use crate::service::MethodRef;
 
 /// What is known of one provider by those who call it. It is kept for as long as the provider stays in the list, whatever
@@ -42,6 +46,17 @@ impl NodeState {
             (0..count).map(|_| MethodState::default()).collect()
         });
         methods.get(method.index()).unwrap_or(&self.other)
+    }
+
+    /// The same for those who only look: `None` before the first attempt of any method.
+    pub fn seen(&self, method: &MethodRef) -> Option<&MethodState> {
+        let methods = self.methods.get()?;
+        Some(methods.get(method.index()).unwrap_or(&self.other))
+    }
+
+    /// How many attempts of `method` are under way.
+    pub fn active_of(&self, method: &MethodRef) -> u32 {
+        self.seen(method).map_or(0, MethodState::active)
     }
 
     /// The calls of all methods that it is carrying.
@@ -91,6 +106,8 @@ impl fmt::Debug for NodeState {
 #[derive(Debug, Default)]
 pub struct MethodState {
     active: AtomicU32,
+    /// Only where somebody reads it.
+    record: OnceLock<Box<Record>>,
 }
 
 impl MethodState {
@@ -103,6 +120,57 @@ impl MethodState {
     pub fn begin(&self) -> Active<'_> {
         self.active.fetch_add(1, Ordering::Relaxed);
         Active(self)
+    }
+
+    /// An attempt ended at `now` after `elapsed`; `ok` when the provider did its work, whatever its answer says. One that
+    /// the caller gave up has not ended.
+    ///
+    /// It costs nothing where nobody reads [`recent`](Self::recent).
+    pub fn finished(&self, ok: bool, elapsed: Duration, now: Instant) {
+        if let Some(record) = self.record.get() {
+            record.finished(ok, elapsed, now);
+        }
+    }
+
+    /// What attempts that ended have shown, the older the less: what ended `memory` ago counts 1/e. Counting begins with
+    /// the first question; the last one says for how long.
+    pub fn recent(&self, memory: Duration, now: Instant) -> Recent {
+        self.record(now).recent(memory, now)
+    }
+
+    /// The provider said with an answer how many more calls it has room for (`docs/spec/cluster.md` §2.10).
+    pub fn report_remaining(&self, remaining: u64, now: Instant) {
+        self.record(now).report_remaining(remaining, now);
+    }
+
+    /// How many more calls the provider has room for, as it said within the last ten seconds.
+    pub fn remaining(&self, now: Instant) -> Option<u64> {
+        self.record.get()?.remaining(now)
+    }
+
+    /// The provider said how busy it was at `told_millis` of its own clock (`docs/spec/cluster.md` §3.9): its system load
+    /// in percent of its processors. What it said before that is forgotten, and what comes late does not count.
+    pub fn report_load(&self, load: f64, told_millis: u64, now: Instant) {
+        self.record(now).report_load(load, told_millis);
+    }
+
+    /// How busy the provider is, as it said last.
+    pub fn load(&self) -> Option<f64> {
+        self.record.get()?.load()
+    }
+
+    /// It was chosen for an attempt.
+    pub fn picked(&self, now: Instant) {
+        self.record(now).picked(now);
+    }
+
+    /// How long ago it was chosen, if that was [noted](Self::picked).
+    pub fn since_picked(&self, now: Instant) -> Option<Duration> {
+        self.record.get()?.since_picked(now)
+    }
+
+    fn record(&self, now: Instant) -> &Record {
+        self.record.get_or_init(|| Box::new(Record::new(now)))
     }
 }
 
