@@ -5,6 +5,7 @@
 
 use std::{
     any::{Any, type_name},
+    borrow::Cow,
     error::Error,
     fmt,
     sync::Arc,
@@ -58,6 +59,12 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
         dst: &mut BytesMut,
     ) -> Result<(), CodecError> {
         self.encode(codec, dst)
+    }
+
+    /// The value at `index` as text, for those who compare or hash arguments: a string is itself, a number and a truth
+    /// value are written as Java writes them. `None`: there is no such value, or it has no text, such as a protobuf message.
+    fn text(&self, _index: usize) -> Option<Cow<'_, str>> {
+        None
     }
 }
 
@@ -213,6 +220,36 @@ impl Payload {
                 });
                 encoded.collect()
             }
+        }
+    }
+
+    /// Its value at `index` as text ([`Message::text`]); `None` for what is encoded already, too.
+    pub fn text(&self, index: usize) -> Option<Cow<'_, str>> {
+        match &self.repr {
+            Repr::Typed(message) => message.text(index),
+            Repr::Encoded { .. } | Repr::Values { .. } => None,
+        }
+    }
+
+    /// Its value at `index` alone, in the form that the message has: Protobuf's if it has that, else Hessian 2. What is
+    /// encoded already is taken as it is; when that is one stream, it is the value at 0. `None`: there is no such value, or
+    /// it has neither form.
+    pub fn value_bytes(&self, index: usize) -> Option<Bytes> {
+        match &self.repr {
+            Repr::Encoded { bytes, .. } => (index == 0).then(|| bytes.clone()),
+            Repr::Typed(message) => {
+                if index >= message.values() {
+                    return None;
+                }
+                [Codec::Protobuf, Codec::Hessian2]
+                    .into_iter()
+                    .find_map(|codec| {
+                        let mut dst = BytesMut::new();
+                        let encoded = message.encode_value(index, codec, &mut dst);
+                        encoded.is_ok().then(|| dst.freeze())
+                    })
+            }
+            Repr::Values { values, .. } => values.get(index).cloned(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Those of a list that a call may go to.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ pub struct Candidates {
     kept: Kept,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Kept {
     All,
     /// Their places in the list, rising.
@@ -109,16 +109,33 @@ impl Candidates {
         narrowed
     }
 
+    /// Where the one at `position` stands in [the list](Self::list).
+    pub fn place(&self, position: usize) -> Option<usize> {
+        match &self.kept {
+            Kept::All => (position < self.list.len()).then_some(position),
+            Kept::Some(kept) => kept.get(position).map(|&place| place as usize),
+        }
+    }
+
+    /// The position of the one that stands at `place` of [the list](Self::list), if it is left.
+    pub fn position_of(&self, place: usize) -> Option<usize> {
+        match &self.kept {
+            Kept::All => (place < self.list.len()).then_some(place),
+            Kept::Some(kept) => kept.binary_search(&u32::try_from(place).ok()?).ok(),
+        }
+    }
+
+    /// Which ones these are, for what is made of them once and used for many calls.
+    pub fn key(&self) -> CandidatesKey {
+        CandidatesKey {
+            list: Arc::downgrade(&self.list),
+            kept: self.kept.clone(),
+        }
+    }
+
     /// Where the one at `position` of `narrowed`, which came of this by dropping some, stands here.
     pub fn position_in(&self, narrowed: &Self, position: usize) -> Option<usize> {
-        let place = narrowed.place(position)?;
-        match &self.kept {
-            Kept::All => Some(place),
-            Kept::Some(kept) => {
-                let place = u32::try_from(place).ok()?;
-                kept.binary_search(&place).ok()
-            }
-        }
+        self.position_of(narrowed.place(position)?)
     }
 
     /// The effective weights ([`Node::effective_weight`]) of those that are left, all at one time. Those of a whole list
@@ -134,11 +151,31 @@ impl Candidates {
         }
     }
 
-    fn place(&self, position: usize) -> Option<usize> {
-        match &self.kept {
-            Kept::All => (position < self.list.len()).then_some(position),
-            Kept::Some(kept) => kept.get(position).map(|&place| place as usize),
-        }
+    /// No weight of these is larger, unless it grew within the last second. It costs the same however many they are.
+    pub fn largest_weight(&self, now_millis: u64) -> u32 {
+        self.list.weights(now_millis).largest
+    }
+}
+
+/// Which ones of which list some candidates are: equal only to those of the same list with the same ones dropped.
+///
+/// It keeps neither the list nor anyone in it.
+#[derive(Debug, Clone)]
+pub struct CandidatesKey {
+    // While this is held nobody else gets the address, so the address tells lists apart.
+    list: Weak<NodeList>,
+    kept: Kept,
+}
+
+impl CandidatesKey {
+    /// Whether it is that of `candidates`. For a whole list the answer costs the same however long it is.
+    pub fn is_of(&self, candidates: &Candidates) -> bool {
+        self.list_is(candidates.list()) && self.kept == candidates.kept
+    }
+
+    /// Whether it is that of all or some of `list`.
+    pub fn list_is(&self, list: &Arc<NodeList>) -> bool {
+        std::ptr::eq(self.list.as_ptr(), Arc::as_ptr(list))
     }
 }
 
@@ -166,6 +203,15 @@ impl Weights {
         match &self.0 {
             Of::List(table) => table.equal,
             Of::Few(weights) => weights.windows(2).all(|pair| pair[0] == pair[1]),
+        }
+    }
+
+    /// Whether they say the same as `other`, which are weights of the same candidates at another time.
+    pub fn are_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Of::List(table), Of::List(other)) => table.is_same(other),
+            (Of::Few(weights), Of::Few(other)) => weights == other,
+            _ => false,
         }
     }
 
@@ -282,6 +328,47 @@ mod tests {
         }
         assert!(of(&[]).weights(0).are_equal() && of(&[5, 5]).weights(0).are_equal());
         assert_eq!(of(&[]).weights(0).total(), 0);
+    }
+
+    #[test]
+    fn a_key_tells_lists_and_what_is_left_of_them_apart() {
+        let all = of(&[1; 4]);
+        let odd =
+            |of: &Candidates| of.narrowed(|node| node.url.port().is_some_and(|at| at % 2 == 1));
+        let (whole, half) = (all.key(), odd(&all).key());
+        for (candidates, want) in [
+            (all.clone(), [true, false]),
+            (odd(&all), [false, true]),
+            (
+                odd(&all).narrowed(|node| node.url.port() == Some(1)),
+                [false; 2],
+            ),
+            (of(&[1; 4]), [false; 2]),
+        ] {
+            assert_eq!([whole.is_of(&candidates), half.is_of(&candidates)], want);
+        }
+        assert!(half.list_is(all.list()));
+        drop(all);
+        assert!(!whole.is_of(&of(&[1; 4])), "another list at another place");
+    }
+
+    #[test]
+    fn weights_that_did_not_change_are_the_same_ones() {
+        let all = of(&[4, 9]);
+        let one = all.narrowed(|node| node.url.port() == Some(2));
+        let before = (all.weights(0), one.weights(0));
+        let same = |now| {
+            [
+                all.weights(now).are_same(&before.0),
+                one.weights(now).are_same(&before.1),
+            ]
+        };
+        assert_eq!(same(5_000), [true; 2]);
+        assert_eq!(one.largest_weight(5_000), 9);
+        let second = all.get(1).expect("is there");
+        second.state.set_score(Score::new(0.3));
+        assert_eq!(same(10_000), [false; 2]);
+        assert_eq!(all.largest_weight(10_000), 4);
     }
 
     #[test]

@@ -22,7 +22,9 @@ impl NodeList {
             return Arc::clone(table);
         }
         // Several callers may do this at a time; they come to the same.
-        let table = Arc::new(WeightTable::new(&self.nodes, now_millis));
+        let before = self.weights.load();
+        let table = WeightTable::new(&self.nodes, now_millis, before.as_deref());
+        let table = Arc::new(table);
         self.weights.store(Some(Arc::clone(&table)));
         table
     }
@@ -61,27 +63,39 @@ impl fmt::Debug for NodeList {
 #[derive(Debug)]
 pub(super) struct WeightTable {
     at_millis: u64,
-    /// The sum up to and with each node.
-    sums: Box<[u64]>,
+    /// The sum up to and with each node. Tables that say the same share it.
+    sums: Arc<[u64]>,
     pub(super) equal: bool,
+    pub(super) largest: u32,
 }
 
 impl WeightTable {
-    fn new(nodes: &[Node], now_millis: u64) -> Self {
+    fn new(nodes: &[Node], now_millis: u64, before: Option<&Self>) -> Self {
         let mut total = 0;
         let mut equal = true;
+        let mut largest = 0;
         let mut first = None;
         let sums = nodes.iter().map(|node| {
             let weight = node.effective_weight(now_millis);
             equal &= *first.get_or_insert(weight) == weight;
+            largest = largest.max(weight);
             total += u64::from(weight);
             total
         });
+        let sums: Arc<[u64]> = sums.collect();
+        let same = before.map(|before| &before.sums);
+        let same = same.filter(|before| **before == sums);
         Self {
             at_millis: now_millis,
-            sums: sums.collect(),
+            sums: same.map_or(sums, Arc::clone),
             equal,
+            largest,
         }
+    }
+
+    /// Whether both say the same of one list.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.sums, &other.sums)
     }
 
     pub(super) fn total(&self) -> u64 {

@@ -3,6 +3,8 @@
 mod candidates;
 mod config;
 mod list;
+mod merger;
+mod mock;
 mod node;
 mod record;
 mod state;
@@ -13,9 +15,11 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 pub use self::{
-    candidates::{Candidates, Weights},
+    candidates::{Candidates, CandidatesKey, Weights},
     config::{ClusterConfig, MethodConfig, PerMethod},
     list::NodeList,
+    merger::{Merger, MessageMerger},
+    mock::Mock,
     node::{Node, NodeId, NodeWeight},
     record::Recent,
     state::{Active, MethodState, NodeHealth, NodeState, Score},
@@ -92,6 +96,12 @@ pub trait Router: Send + Sync + 'static {
         0
     }
 
+    /// Whether it lets every call go anywhere now, as a router does that has no rule: then it is not run. It is asked on
+    /// every call.
+    fn is_idle(&self) -> bool {
+        false
+    }
+
     /// Keeps the providers that `invocation` may go to.
     fn route(&self, candidates: &mut Candidates, consumer: &Url, invocation: &Invocation);
 
@@ -109,7 +119,7 @@ pub trait Router: Send + Sync + 'static {
 
     /// Hears of each new list before calls see it, not on the way of a call: here a router learns whose rules it has to
     /// follow. It must not block.
-    fn listed(&self, nodes: &NodeList) {
+    fn listed(&self, nodes: &Arc<NodeList>) {
         let _ = nodes;
     }
 }
