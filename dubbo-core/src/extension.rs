@@ -19,7 +19,7 @@ use std::{
 use parking_lot::Mutex;
 
 use crate::{
-    cluster::{Cluster, LoadBalance, Router},
+    cluster::{Cluster, LoadBalance, Merger, Mock, Router},
     config_center::ConfigCenter,
     discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
     filter::{ClusterFilter, Filter},
@@ -355,8 +355,10 @@ points! {
     InstanceCustomizer => "instance customizer",
     InstanceListFilter => "instance list filter",
     LoadBalance => "load balance",
+    Merger => "merger",
     MetadataParamsFilter => "metadata params filter",
     MetadataReport => "metadata report",
+    Mock => "mock",
     Protocol => "protocol",
     Registry => "registry",
     Router => "router",
