@@ -173,7 +173,11 @@ impl Link {
             while let Some(received) = decoder.next()? {
                 match received {
                     Received::Frame(frame) => self.take(frame, now).await,
-                    Received::Oversize(header) => self.take_oversize(header).await,
+                    Received::Oversize(header) if self.refuse_oversize(header).await => {}
+                    Received::Oversize(_) => {
+                        self.outbox.finish();
+                        return read_over(io).await;
+                    }
                 }
             }
         }
@@ -221,8 +225,9 @@ impl Link {
         }
     }
 
-    /// Says no to a call that is too large, and reads over its body if that is not too much to ask.
-    async fn take_oversize(&self, header: Header) {
+    /// Says no to a call that is too large. Whether the connection goes on: its body is read over if that is not too much
+    /// to ask.
+    async fn refuse_oversize(&self, header: Header) -> bool {
         let len = header.len as usize;
         let limit = self.server.catalog.routes().payload();
         tracing::debug!(remote = %self.peer.remote, id = header.id, len, limit, "a frame is too large");
@@ -230,11 +235,7 @@ impl Link {
             let refusal = Refusal::too_large(BAD_REQUEST, len, limit, &"of a request");
             self.send(refusal.answer(header)).await;
         }
-        if len / 2 > limit {
-            // What was sent so far still goes out, and ends the connection.
-            self.outbox.finish();
-            std::future::pending::<()>().await;
-        }
+        len / 2 <= limit
     }
 
     async fn write(&self, mut io: impl AsyncWrite + Unpin) -> Result<(), Ending> {
@@ -254,7 +255,11 @@ impl Link {
             self.in_time(io.flush()).await?;
             self.outbox.give_back(batch);
         }
-        self.in_time(io.shutdown()).await
+        self.in_time(io.shutdown()).await?;
+        // What a peer sends to a socket that is closed resets the connection, and takes along what it has not read yet.
+        // The end of what it sends ends this sooner.
+        tokio::time::sleep(FAREWELL).await;
+        Ok(())
     }
 
     /// Gives a peer up that takes nothing of what it is sent, however much it says meanwhile.
@@ -376,5 +381,17 @@ enum Ending {
     Truncated,
 }
 
+/// Reads over whatever still comes, until the peer sends no more.
+async fn read_over(mut io: impl AsyncRead + Unpin) -> Result<(), Ending> {
+    let mut rest = vec![0; SCRATCH];
+    while io.read(&mut rest).await? > 0 {}
+    Ok(())
+}
+
 /// How long a connection without calls stays open at the end.
 const LINGER: Duration = Duration::from_millis(500);
+
+/// How long a peer that was sent the last byte has to close the connection itself.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+const SCRATCH: usize = 8 << 10;

@@ -13,7 +13,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Rig, greeter};
+use super::{BUFFER, Rig, greeter};
 use crate::java::JavaService;
 
 fn gated() -> (JavaService, Arc<Semaphore>, Arc<Notify>) {
@@ -159,4 +159,62 @@ async fn connections_with_calls_are_cut_at_the_deadline_and_counted() {
     for connection in &mut busy {
         connection.closed().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_cross_with_the_last_word_are_read_over_and_reset_nothing() {
+    let rig = Rig::of(greeter());
+    let mut connection = rig.connect();
+    rig.announce();
+    told(&mut connection).await;
+    let start = Instant::now();
+    let draining = rig.drain(start + Duration::from_mins(1));
+    let calling = async {
+        connection.closed().await;
+        let said = start.elapsed();
+        // More than fits into what nobody reads.
+        let large = Call::greet(&"x".repeat(2 * BUFFER));
+        connection.send(large.frame(7)).await;
+        connection.send(Frame::heartbeat(8)).await;
+        drop(connection);
+        said
+    };
+    let (drained, said) = tokio::join!(draining, calling);
+    assert_eq!(drained, 0);
+    assert_eq!(
+        start.elapsed(),
+        said,
+        "nobody waits for a peer that has closed"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_close_is_not_waited_for_long() {
+    let rig = Rig::of(greeter());
+    let mut connection = rig.connect();
+    let start = Instant::now();
+    let draining = rig.drain(start + Duration::from_mins(1));
+    let waiting = async {
+        connection.closed().await;
+        start.elapsed()
+    };
+    let (drained, said) = tokio::join!(draining, waiting);
+    assert_eq!(drained, 0);
+    let waited = start.elapsed() - said;
+    assert_eq!(waited, Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_sends_far_too_much_can_read_why_it_is_refused() {
+    let rig = Rig::at(&[("payload", "1000")], greeter());
+    let mut connection = rig.connect();
+    let mut endless = Call::greet("x").frame(9);
+    endless.claimed = Some(i32::MAX);
+    connection.send(endless).await;
+    for _ in 0..100 {
+        connection.send_bytes(&[0; BUFFER]).await;
+    }
+    let answer = Answer::of(&connection.frame().await);
+    assert_eq!((answer.id, answer.refused().0), (9, 40));
+    connection.closed().await;
 }
