@@ -19,19 +19,25 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
+use crate::resend::{ReferencePolicies, Resend};
+
 /// One reference, as its cluster sees it.
 pub(super) struct Reference {
     pub(super) directory: Arc<dyn Directory>,
     pub(super) config: Arc<ClusterConfig>,
+    pub(super) policies: Arc<ReferencePolicies>,
     /// The provider that sticky methods stay with; 0 is none.
     sticky: AtomicU64,
 }
 
 impl Reference {
     pub(super) fn new(directory: Arc<dyn Directory>, config: Arc<ClusterConfig>) -> Self {
+        let resend = config.extensions.shared::<Resend>();
+        let policies = resend.reference(&config.service, config.descriptor(), &config.url);
         Self {
             directory,
             config,
+            policies,
             sticky: AtomicU64::new(0),
         }
     }

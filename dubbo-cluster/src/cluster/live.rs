@@ -74,7 +74,8 @@ impl SettingsMaker {
             url.clone(),
             default,
             &own,
-        );
+        )
+        .with_extensions(self.extensions.clone());
         let clusters = config.per_method(|method| self.cluster(url, method))?;
         Ok(Settings {
             config: Arc::new(config),

@@ -1,3 +1,142 @@
 //! One design for trying again, breaking and recovering (`docs/spec/cluster.md` §7).
+//!
+//! [`Resend`] is what the references of one instance have in common: the policies that say which calls are tried again,
+//! the budgets and pools that bound them, and the switches of operators. Clusters make the attempts.
 
+pub mod backoff;
+pub mod budget;
+mod classify;
 pub mod health;
+pub mod policy;
+pub mod pool;
+mod reference;
+mod resolve;
+mod switches;
+pub mod throttle;
+
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
+
+use arc_swap::ArcSwap;
+use dubbo_core::{
+    service::{ServiceDescriptor, ServiceKey},
+    url::Url,
+};
+use parking_lot::Mutex;
+
+pub use self::{
+    classify::Class, policy::PolicyDocument, reference::ReferencePolicies, switches::Switches,
+};
+use self::{resolve::Shelf, switches::Board};
+
+/// What the references of one instance have in common: policies, switches, budgets and pools. Its clones are the same one.
+///
+/// Plugins get it with [`shared`](dubbo_core::extension::ExtensionContext::shared).
+#[derive(Clone, Default)]
+pub struct Resend(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    said: Mutex<Said>,
+    current: ArcSwap<PolicyDocument>,
+    shelf: Mutex<Shelf>,
+    switches: Board,
+    references: Mutex<Vec<Weak<ReferencePolicies>>>,
+}
+
+/// The documents, the strongest one first.
+#[derive(Default)]
+struct Said {
+    code: Option<Arc<PolicyDocument>>,
+    rule: Option<Arc<PolicyDocument>>,
+    configured: Option<Arc<PolicyDocument>>,
+}
+
+impl Resend {
+    /// Says from code how calls are tried again, from now on: it counts more than a rule, which counts more than the
+    /// configuration. `None` takes it back.
+    pub fn set_policies(&self, document: impl Into<Option<PolicyDocument>>) {
+        let document = document.into().map(Arc::new);
+        self.change(|said| said.code = document);
+    }
+
+    /// Says what the configuration says.
+    pub fn configure(&self, document: PolicyDocument) {
+        self.change(|said| said.configured = Some(Arc::new(document)));
+    }
+
+    /// Says what the rule says.
+    pub(crate) fn set_rule(&self, document: Option<Arc<PolicyDocument>>) {
+        self.change(|said| said.rule = document);
+    }
+
+    /// The document that counts.
+    pub fn policies(&self) -> Arc<PolicyDocument> {
+        self.0.current.load_full()
+    }
+
+    /// Switches from code, which count more than those of the rule. `None` takes them back.
+    pub fn set_switches(&self, switches: impl Into<Option<Switches>>) {
+        self.0.switches.set(switches.into());
+    }
+
+    /// What is switched now. It takes no lock.
+    pub fn switches(&self) -> Switches {
+        self.0.switches.current()
+    }
+
+    /// The policies of one reference, which change with the document. `url` is where `idempotent` is found.
+    pub fn reference(
+        &self,
+        service: &ServiceKey,
+        descriptor: &Arc<ServiceDescriptor>,
+        url: &Url,
+    ) -> Arc<ReferencePolicies> {
+        let mut references = self.0.references.lock();
+        let resolved = self
+            .0
+            .shelf
+            .lock()
+            .resolve(&self.policies(), service, descriptor);
+        let descriptor = Arc::clone(descriptor);
+        let policies =
+            ReferencePolicies::new(self.clone(), service.clone(), descriptor, url, resolved);
+        let policies = Arc::new(policies);
+        references.retain(|reference| reference.strong_count() > 0);
+        references.push(Arc::downgrade(&policies));
+        policies
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Said)) {
+        let mut said = self.0.said.lock();
+        change(&mut said);
+        let documents = [&said.code, &said.rule, &said.configured];
+        let next = documents.into_iter().flatten().next().cloned();
+        let next = next.unwrap_or_default();
+        if *next == **self.0.current.load() {
+            return;
+        }
+        // Held until all have changed, so that a reference that is made meanwhile is not left behind.
+        let references = self.0.references.lock();
+        self.0.current.store(Arc::clone(&next));
+        let mut shelf = self.0.shelf.lock();
+        for policies in references.iter().filter_map(Weak::upgrade) {
+            let resolved = shelf.resolve(&next, policies.service(), policies.descriptor());
+            policies.exchange(resolved);
+        }
+        tracing::info!(
+            mode = ?next.mode, policies = next.policies.len(), "policies of trying again have changed"
+        );
+    }
+}
+
+impl fmt::Debug for Resend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resend")
+            .field("policies", &self.policies())
+            .field("switches", &self.switches())
+            .finish_non_exhaustive()
+    }
+}

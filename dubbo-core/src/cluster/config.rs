@@ -4,6 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use super::LoadBalance;
 use crate::{
+    extension::Extensions,
     service::{MethodDescriptor, MethodRef, ServiceDescriptor, ServiceKey},
     url::Url,
 };
@@ -16,6 +17,8 @@ pub struct ClusterConfig {
     /// The consumer's URL, with the rules applied that override it: where a cluster finds options of its own, with
     /// [`per_method`](Self::per_method).
     pub url: Url,
+    /// The plugins of the instance, and what they share.
+    pub extensions: Extensions,
     descriptor: Arc<ServiceDescriptor>,
     methods: PerMethod<MethodConfig>,
 }
@@ -33,12 +36,18 @@ impl ClusterConfig {
         Self {
             service,
             url,
+            extensions: Extensions::none(),
             methods: PerMethod {
                 methods: descriptor.methods().iter().map(of).collect(),
                 default,
             },
             descriptor: Arc::clone(descriptor),
         }
+    }
+
+    /// The same in an instance with these plugins; without them it is in one of its own.
+    pub fn with_extensions(self, extensions: Extensions) -> Self {
+        Self { extensions, ..self }
     }
 
     /// The options of `method`.

@@ -1,0 +1,189 @@
+//! How calls are tried again: what a policy says (`docs/spec/cluster.md` §7.2).
+
+mod document;
+mod glob;
+mod guards;
+mod matching;
+mod read;
+mod retry_on;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+pub use self::{
+    document::{NamedPolicy, PolicyDocument},
+    glob::Glob,
+    matching::Match,
+    retry_on::{Business, NotSent, RetryOn},
+};
+use super::{
+    backoff::Backoff,
+    budget::Budget,
+    health::Guards,
+    pool::{Pool, Pools},
+};
+
+/// Which rules calls follow that no policy is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Dubbo's: whatever fails is tried again `retries` times, at once, on another provider.
+    #[default]
+    Compat,
+    /// By class, with idempotency, backoff and a budget (`docs/spec/cluster.md` §7.3).
+    Strict,
+}
+
+/// What a policy says; what it does not say has a default.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyOptions {
+    /// `max-attempts`: the first one included. By default `retries` and one.
+    pub max_attempts: Option<u32>,
+    /// `target`: who is asked again. By default the cluster decides: `failover` asks others, `retrySame` the same one.
+    pub target: Option<Target>,
+    /// `per-attempt-timeout`: how long each attempt of a unary call may take. By default the method's `timeout`.
+    pub per_attempt_timeout: Option<Duration>,
+    /// `total-timeout`: how long a unary call may take with all its attempts. By default the caller's deadline, and
+    /// without one the time of all attempts.
+    pub total_timeout: Option<Duration>,
+    /// `min-attempt-budget`: with less time left, no further attempt is made; 10 ms.
+    pub min_attempt_budget: Duration,
+    /// `idempotency`: which calls may be repeated although they may have been done.
+    pub idempotency: Idempotency,
+    /// `retry-on`: what is tried again.
+    pub retry_on: RetryOn,
+    /// `backoff`: how long to wait. By default [`Backoff::STRICT`], and [`Backoff::SAME`] where the same provider is asked.
+    pub backoff: Option<Backoff>,
+    /// `pushback`: whether a provider that refuses a call may say how long to wait; true.
+    pub honours_pushback: bool,
+    /// `budget`: the name of the budget that retries are taken from; `None` is without bounds.
+    pub budget: Option<Arc<str>>,
+    /// `breaker`, `ejection`, `recovery`, `weights`: what looks after providers. By default nothing does.
+    pub guards: Guards,
+}
+
+/// Who is asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// Another provider each time, while there is one.
+    Other,
+    /// The one that failed.
+    Same,
+    /// The one that failed, so many times; then others.
+    SameThenOther(u32),
+}
+
+/// Which calls may be repeated although they may have been done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Idempotency {
+    /// All of them.
+    Assume,
+    /// Those of methods that are declared so, by their definition or by `idempotent: true`, and those to which their
+    /// caller attached a key (`dubbo-idempotency-key`).
+    #[default]
+    Declared,
+    /// All of them, because each gets a key, and providers that know the key do a call once.
+    Keyed,
+    /// None.
+    Never,
+}
+
+impl Default for PolicyOptions {
+    /// Those of `mode: strict`.
+    fn default() -> Self {
+        Self {
+            max_attempts: None,
+            target: None,
+            per_attempt_timeout: None,
+            total_timeout: None,
+            min_attempt_budget: Duration::from_millis(10),
+            idempotency: Idempotency::default(),
+            retry_on: RetryOn::default(),
+            backoff: None,
+            honours_pushback: true,
+            budget: Some(Arc::from(DEFAULT_NAME)),
+            guards: Guards::default(),
+        }
+    }
+}
+
+impl PolicyOptions {
+    /// Those that a call of mode `compat` has.
+    pub(super) fn compat(budget: Option<Arc<str>>) -> Self {
+        Self {
+            backoff: Some(Backoff::NONE),
+            honours_pushback: false,
+            budget,
+            ..Self::default()
+        }
+    }
+}
+
+/// The policy of one service's calls, with what it shares with others.
+pub struct Policy {
+    name: Arc<str>,
+    mode: Mode,
+    options: PolicyOptions,
+    pools: Pools,
+    /// By the number of the pool; none without bounds.
+    budgets: Box<[Arc<Budget>]>,
+}
+
+impl Policy {
+    pub(super) fn new(
+        name: Arc<str>,
+        mode: Mode,
+        options: PolicyOptions,
+        pools: Pools,
+        budgets: Box<[Arc<Budget>]>,
+    ) -> Self {
+        Self {
+            name,
+            mode,
+            options,
+            pools,
+            budgets,
+        }
+    }
+
+    /// What messages call it: its name in the document, or the mode that it stands for.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Whether its calls are made as Dubbo makes them.
+    pub fn is_compat(&self) -> bool {
+        self.mode == Mode::Compat
+    }
+
+    /// What it says.
+    pub fn options(&self) -> &PolicyOptions {
+        &self.options
+    }
+
+    /// The pool of traffic of this colour, and its budget.
+    pub(crate) fn pool(&self, tag: Option<&str>) -> (&Arc<Pool>, Option<&Arc<Budget>>) {
+        let (number, pool) = self.pools.of(tag);
+        (pool, self.budgets.get(number))
+    }
+
+    /// Whether its calls are counted, or told apart by their colour.
+    pub(crate) fn has_budget(&self) -> bool {
+        !self.budgets.is_empty()
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy")
+            .field("name", &self.name)
+            .field("mode", &self.mode)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The name of what a document need not define.
+pub(super) const DEFAULT_NAME: &str = "default";

@@ -1,0 +1,146 @@
+//! The policies of one reference: which one a call has, found without a lock.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use arc_swap::{ArcSwap, Guard};
+use dubbo_core::{
+    invocation::Invocation,
+    service::{MethodRef, ServiceDescriptor, ServiceKey},
+    url::{Key, Url},
+};
+
+use super::{
+    Resend, Switches,
+    policy::{Glob, Policy},
+    pool,
+};
+
+/// The policies of one reference. Those of another document take their place while calls run.
+pub struct ReferencePolicies {
+    resend: Resend,
+    service: ServiceKey,
+    descriptor: Arc<ServiceDescriptor>,
+    /// By the number of the method, and last for those that the service does not know.
+    idempotent: Box<[bool]>,
+    resolved: ArcSwap<Resolved>,
+}
+
+/// Which policy each call has.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    /// As `idempotent` of [`ReferencePolicies`].
+    pub(super) methods: Box<[Choice]>,
+    pub(super) by_name: BTreeMap<Arc<str>, Arc<Policy>>,
+}
+
+/// The policies of one method.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    /// Those for traffic of a colour, the most exact one first.
+    pub(super) coloured: Box<[(Glob, Arc<Policy>)]>,
+    pub(super) others: Arc<Policy>,
+}
+
+impl ReferencePolicies {
+    pub(super) fn new(
+        resend: Resend,
+        service: ServiceKey,
+        descriptor: Arc<ServiceDescriptor>,
+        url: &Url,
+        resolved: Resolved,
+    ) -> Self {
+        let methods = descriptor.methods().iter();
+        let idempotent = methods.map(|method| {
+            let said = url.get_for(&method.name, &IDEMPOTENT);
+            said.ok().flatten().unwrap_or(method.idempotent)
+        });
+        let unknown = url.get(&IDEMPOTENT).ok().flatten().unwrap_or(false);
+        Self {
+            idempotent: idempotent.chain([unknown]).collect(),
+            resend,
+            service,
+            descriptor,
+            resolved: ArcSwap::from_pointee(resolved),
+        }
+    }
+
+    /// The policy of calls of `method` that have no colour and name none. It takes no lock.
+    pub fn method(&self, method: &MethodRef) -> Arc<Policy> {
+        Arc::clone(&place(&self.resolved.load().methods, method).others)
+    }
+
+    /// The policy of `invocation`: the one that its attachment `dubbo-retry-policy` names, which is not sent, else the most
+    /// exact one for its method and its colour. It takes no lock.
+    pub fn of(&self, invocation: &mut Invocation) -> Arc<Policy> {
+        let resolved = self.resolved.load();
+        if !invocation.attachments.is_empty()
+            && let Some(named) = named(&resolved, invocation)
+        {
+            return named;
+        }
+        let choice = place(&resolved.methods, &invocation.method);
+        if !choice.coloured.is_empty()
+            && let Some(tag) = pool::tag(&invocation.attachments)
+            && let Some((_, policy)) = choice.coloured.iter().find(|(glob, _)| glob.matches(tag))
+        {
+            return Arc::clone(policy);
+        }
+        Arc::clone(&choice.others)
+    }
+
+    /// Whether repeating a call of `method` does no harm, as its definition or the parameter `idempotent` says.
+    pub fn is_idempotent(&self, method: &MethodRef) -> bool {
+        *place(&self.idempotent, method)
+    }
+
+    /// What operators have switched. It takes no lock.
+    pub fn switches(&self) -> Switches {
+        self.resend.switches()
+    }
+
+    pub(super) fn service(&self) -> &ServiceKey {
+        &self.service
+    }
+
+    pub(super) fn descriptor(&self) -> &Arc<ServiceDescriptor> {
+        &self.descriptor
+    }
+
+    pub(super) fn exchange(&self, resolved: Resolved) {
+        self.resolved.store(Arc::new(resolved));
+    }
+}
+
+impl fmt::Debug for ReferencePolicies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReferencePolicies")
+            .field("service", &self.service)
+            .finish_non_exhaustive()
+    }
+}
+
+fn named(resolved: &Guard<Arc<Resolved>>, invocation: &mut Invocation) -> Option<Arc<Policy>> {
+    let name = invocation.attachments.get(POLICY)?;
+    let policy = resolved.by_name.get(name).cloned();
+    if policy.is_none() {
+        tracing::warn!(
+            service = %invocation.service, method = invocation.method.name(), policy = name,
+            "a call names a policy that is not there, and is made by that of its method"
+        );
+    }
+    invocation.attachments.remove(POLICY);
+    policy
+}
+
+fn place<'a, T>(by_method: &'a [T], method: &MethodRef) -> &'a T {
+    let last = by_method.len() - 1;
+    &by_method[method.index().min(last)]
+}
+
+/// The attachment with which a caller names the policy of one call.
+const POLICY: &str = "dubbo-retry-policy";
+
+const IDEMPOTENT: Key<Option<bool>> = Key {
+    name: "idempotent",
+    default: || None,
+};
