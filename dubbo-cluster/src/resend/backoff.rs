@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use dubbo_core::yaml::{ProblemKind, Section};
+use dubbo_core::{
+    cluster::Timing,
+    yaml::{ProblemKind, Section},
+};
 use fastrand::Rng;
 
 /// The waits between the attempts of a call, or between its replays.
@@ -46,18 +49,6 @@ pub enum BackoffKind {
     None,
     /// `x`, more or less the part `rf` of it.
     Randomised,
-}
-
-/// What is known of how long a provider takes for a method (RFC 6298), and how often it fails.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[non_exhaustive]
-pub struct Timing {
-    /// The smoothed time of an answer.
-    pub srtt: Duration,
-    /// How far it varies.
-    pub rttvar: Duration,
-    /// The smoothed part of attempts that fail, from 0 to 1.
-    pub error_rate: f64,
 }
 
 /// A run of waits: those of one call.
@@ -145,7 +136,7 @@ impl Backoff {
                 let expected =
                     nanos(timing.srtt).saturating_add(nanos(timing.rttvar).saturating_mul(4));
                 let doubled = 2_f64.powf(f64::from(failures.max(1) - 1));
-                let errors = 1.0 + 4.0 * timing.error_rate.clamp(0.0, 1.0);
+                let errors = 1.0 + 4.0 * f64::from(timing.error_rate.clamp(0.0, 1.0));
                 let wait = scaled(expected.max(SHORTEST_ADAPTIVE), doubled * errors).min(cap);
                 wait / 2 + up_to(random, wait / 2)
             }
@@ -220,36 +211,6 @@ impl Backoff {
     }
 }
 
-impl Timing {
-    /// What is known after an answer that took `sample`.
-    #[must_use]
-    pub fn answered(self, sample: Duration) -> Self {
-        let known = self.srtt != Duration::ZERO;
-        let (srtt, rttvar) = if known {
-            let apart = self.srtt.abs_diff(sample);
-            // In this order: the variation is from what was expected before.
-            let rttvar = self.rttvar * 3 / 4 + apart / 4;
-            (self.srtt * 7 / 8 + sample / 8, rttvar)
-        } else {
-            (sample, sample / 2)
-        };
-        Self {
-            srtt,
-            rttvar,
-            error_rate: self.error_rate * (1.0 - ERROR_WEIGHT),
-        }
-    }
-
-    /// What is known after a failure.
-    #[must_use]
-    pub fn failed(self) -> Self {
-        Self {
-            error_rate: self.error_rate * (1.0 - ERROR_WEIGHT) + ERROR_WEIGHT,
-            ..self
-        }
-    }
-}
-
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -288,9 +249,6 @@ const LONGEST_ADDITIVE: u64 = 1_000_000_000;
 
 /// 10 ms.
 const SHORTEST_ADAPTIVE: u64 = 10_000_000;
-
-/// The weight of the newest attempt in the smoothed part of failures.
-const ERROR_WEIGHT: f64 = 0.2;
 
 #[cfg(test)]
 mod tests {
@@ -412,16 +370,5 @@ mod tests {
         }
         let unknown = span(backoff, 1, Timing::default());
         assert_eq!(unknown, (5, 10), "10 ms where nothing is known");
-
-        let timing = [20, 20, 40]
-            .into_iter()
-            .fold(Timing::default(), |timing, sample| {
-                timing.answered(millis(sample))
-            });
-        assert_eq!(timing.srtt, Duration::from_micros(22_500));
-        assert_eq!(timing.rttvar, Duration::from_micros(10_625));
-        let failed = timing.failed().failed();
-        assert!((failed.error_rate - 0.36).abs() < 1e-9, "{failed:?}");
-        assert!((failed.answered(millis(1)).error_rate - 0.288).abs() < 1e-9);
     }
 }

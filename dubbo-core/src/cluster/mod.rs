@@ -8,6 +8,7 @@ mod mock;
 mod node;
 mod record;
 mod state;
+mod timing;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub use self::{
     node::{Node, NodeId, NodeWeight},
     record::Recent,
     state::{Active, MethodState, NodeHealth, NodeState, Score},
+    timing::Timing,
 };
 use crate::{
     explain::Step,

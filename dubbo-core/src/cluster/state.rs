@@ -12,7 +12,10 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::record::{Recent, Record};
+use super::{
+    record::{Recent, Record},
+    timing::{AtomicTiming, Timing},
+};
 use crate::service::MethodRef;
 
 /// What is known of one provider by those who call it. It is kept for as long as the provider stays in the list, whatever
@@ -108,6 +111,8 @@ pub struct MethodState {
     active: AtomicU32,
     /// Only where somebody reads it.
     record: OnceLock<Box<Record>>,
+    /// Only where somebody goes by it.
+    timing: OnceLock<Box<AtomicTiming>>,
 }
 
 impl MethodState {
@@ -125,11 +130,19 @@ impl MethodState {
     /// An attempt ended at `now` after `elapsed`; `ok` when the provider did its work, whatever its answer says. One that
     /// the caller gave up has not ended.
     ///
-    /// It costs nothing where nobody reads [`recent`](Self::recent).
+    /// It costs nothing where nobody reads [`recent`](Self::recent) or [`timing`](Self::timing).
     pub fn finished(&self, ok: bool, elapsed: Duration, now: Instant) {
         if let Some(record) = self.record.get() {
             record.finished(ok, elapsed, now);
         }
+        if let Some(timing) = self.timing.get() {
+            timing.finished(ok, elapsed);
+        }
+    }
+
+    /// How long it takes, and how often it fails. Counting begins with the first question.
+    pub fn timing(&self) -> Timing {
+        self.timing.get_or_init(Box::default).get()
     }
 
     /// What attempts that ended have shown, the older the less: what ended `memory` ago counts 1/e. Counting begins with
