@@ -10,7 +10,7 @@ use dubbo_core::{
     extension::ExtensionContext,
     payload::{Codec, CodecError, FromPayload, Message, Rules},
 };
-use dubbo_hessian2::{DecodeOptions, EncodeError, Encoder};
+use dubbo_hessian2::{DecodeError, DecodeOptions, EncodeError, Encoder, FromHessian, java::json};
 
 /// Appends to `dst` what `write` writes. The buffer moves into the encoder and back; nothing is copied.
 ///
@@ -63,6 +63,16 @@ pub(super) fn reencoded<T>(message: &dyn Message) -> Result<Bytes, CodecError> {
         }),
         Err(other) => Err(other),
     }
+}
+
+/// Reads JSON as a `T`, as generic calls do.
+pub(super) fn from_json<T: FromHessian>(json: &[u8]) -> Result<T, CodecError> {
+    let unusable = |error: DecodeError| CodecError::decode::<T>(Codec::Json, error);
+    let text = str::from_utf8(json).map_err(|error| CodecError::decode::<T>(Codec::Json, error))?;
+    json::from_json(text)
+        .map_err(unusable)?
+        .to()
+        .map_err(unusable)
 }
 
 /// The rules of the instance that `cx` is of.

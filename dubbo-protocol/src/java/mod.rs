@@ -11,6 +11,7 @@ mod class_name;
 mod describe;
 mod exception;
 mod generic;
+mod merge;
 mod message;
 mod ret;
 mod rpc_exception;
@@ -21,6 +22,7 @@ pub use self::{
     describe::{Declared, MethodSpec, descriptor},
     exception::{exception, exception_with, thrown, thrown_as},
     generic::{GenericClient, GenericMode, UnknownGenericMode, with_built_ins},
+    merge::ValueMerger,
     ret::Ret,
     service::JavaService,
 };

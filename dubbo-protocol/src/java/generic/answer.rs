@@ -10,9 +10,10 @@ use dubbo_hessian2::{
         bean,
         json::{from_json, to_json},
     },
+    to_vec,
 };
 
-use crate::java::message::{only_hessian, options, reencoded};
+use crate::java::message::{self, only_hessian, options, reencoded};
 
 /// An answer in the form `F` that becomes what `W` wants.
 pub(super) struct Answer<F, W: Wanted>(W::Message, PhantomData<fn() -> F>);
@@ -110,7 +111,17 @@ impl<F: Form, W: Wanted> Message for Answer<F, W> {
 }
 
 impl<F: Form, W: Wanted> FromPayload for Answer<F, W> {
+    /// JSON, whatever the form, is what a configuration says in place of a provider's answer.
     fn decode(codec: Codec, src: Bytes, rules: &Rules) -> Result<Self, CodecError> {
+        if codec == Codec::Json {
+            let unusable = |error: String| CodecError::decode::<W::Message>(codec, error);
+            let value: Value = message::from_json(&src)?;
+            let bytes = to_vec(&value).map_err(|error| unusable(error.to_string()))?;
+            let read = W::read::<Plain>(&mut Decoder::new(&bytes));
+            return read
+                .map(|message| Self(message, PhantomData))
+                .map_err(|error| unusable(error.to_string()));
+        }
         only_hessian::<W::Message>(codec)?;
         W::read::<F>(&mut Decoder::with_options(&src, options(rules)))
             .map(|message| Self(message, PhantomData))
