@@ -3,6 +3,7 @@
 //! - [`peer::dubbo`]: either end of the classic protocol, which sends exactly what a test says.
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
 //! - [`nacos`]: a Nacos server that can be stopped, frozen and looked into.
+//! - [`center`]: a config center that holds what a test says.
 //! - [`certificates`]: an authority and what it issues, as the files that TLS settings name.
 //! - [`suite`]: what every plugin of a kind does, such as every [`Registry`](dubbo_core::registry::Registry), as tests.
 //! - [`alloc`]: how much a piece of code allocates.
@@ -16,6 +17,7 @@
 )]
 
 pub mod alloc;
+pub mod center;
 pub mod certificates;
 pub mod logs;
 pub mod metrics;

@@ -1,6 +1,6 @@
 //! The clusters of one reference, exchanged while calls run when a rule changes its options.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{any::Any, collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -13,6 +13,8 @@ use dubbo_core::{
     url::{Key, Url},
 };
 use parking_lot::Mutex;
+
+use super::mock::{self, MockRule};
 
 /// Turns a consumer's URL into the options of its calls, and the names in it into plugins.
 ///
@@ -37,6 +39,7 @@ struct Made {
 pub struct Settings {
     config: Arc<ClusterConfig>,
     clusters: PerMethod<Arc<dyn Cluster>>,
+    mocks: PerMethod<Option<Arc<MockRule>>>,
 }
 
 impl SettingsMaker {
@@ -56,8 +59,8 @@ impl SettingsMaker {
         }
     }
 
-    /// What `url` says: `cluster`, `loadbalance`, `retries`, `timeout` (0 is for ever) and `sticky`, each first for the
-    /// method and then for all. `retries` that is no number is not there, with a warning.
+    /// What `url` says: `cluster`, `loadbalance`, `retries`, `timeout` (0 is for ever), `sticky` and `mock`, each
+    /// first for the method and then for all. `retries` that is no number is not there, with a warning.
     ///
     /// # Errors
     ///
@@ -77,9 +80,12 @@ impl SettingsMaker {
         )
         .with_extensions(self.extensions.clone());
         let clusters = config.per_method(|method| self.cluster(url, method))?;
+        let mocks =
+            config.per_method(|method| MockRule::read(&self.extensions, &config, method))?;
         Ok(Settings {
             config: Arc::new(config),
             clusters,
+            mocks,
         })
     }
 
@@ -146,6 +152,7 @@ impl fmt::Debug for Settings {
 pub struct LiveCluster {
     directory: Arc<dyn Directory>,
     methods: ArcSwap<PerMethod<Arc<dyn Invoker>>>,
+    held: Mutex<Vec<Box<dyn Any + Send + Sync>>>,
 }
 
 impl LiveCluster {
@@ -156,7 +163,11 @@ impl LiveCluster {
     /// An option that a cluster cannot use.
     pub fn new(directory: Arc<dyn Directory>, settings: &Settings) -> Result<Self, BoxError> {
         let methods = ArcSwap::from_pointee(settings.join(&directory)?);
-        Ok(Self { directory, methods })
+        Ok(Self {
+            directory,
+            methods,
+            held: Mutex::default(),
+        })
     }
 
     /// Has calls that begin from now on go as `settings` say.
@@ -169,23 +180,30 @@ impl LiveCluster {
             .store(Arc::new(settings.join(&self.directory)?));
         Ok(())
     }
+
+    /// Keeps `what` for as long as this lives, such as the task that exchanges its settings.
+    pub fn hold(&self, what: impl Send + Sync + 'static) {
+        self.held.lock().push(Box::new(what));
+    }
 }
 
 impl Settings {
-    /// Methods that have a cluster in common share its invoker.
+    /// Methods that have a cluster in common share its invoker, behind the mock that each has.
     fn join(
         &self,
         directory: &Arc<dyn Directory>,
     ) -> Result<PerMethod<Arc<dyn Invoker>>, BoxError> {
         let mut joined: Vec<(&Arc<dyn Cluster>, Arc<dyn Invoker>)> = Vec::new();
+        let mut mocks = self.mocks.iter();
         self.clusters.try_map(|cluster| {
+            let mock = mocks.next().and_then(Option::as_ref);
             if let Some((_, invoker)) = joined.iter().find(|(known, _)| Arc::ptr_eq(known, cluster))
             {
-                return Ok(Arc::clone(invoker));
+                return Ok(mock::around(Arc::clone(invoker), mock));
             }
             let invoker = cluster.join(Arc::clone(directory), Arc::clone(&self.config))?;
             joined.push((cluster, Arc::clone(&invoker)));
-            Ok(invoker)
+            Ok(mock::around(invoker, mock))
         })
     }
 }

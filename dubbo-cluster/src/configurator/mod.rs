@@ -1,1 +1,20 @@
 //! Rules that override what URLs say (`docs/spec/cluster.md` §5).
+//!
+//! ```text
+//! registry's override:// -> the application's rule -> the service's rule      later ones win
+//!                                    |
+//!       consumer's URL -> options of calls     merged URL of a provider -> its node     URL of an exported service
+//! ```
+
+mod item;
+mod live;
+mod matching;
+mod raw;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    live::{LiveOverrides, OverrideRules, Overrides},
+    rule::Configurators,
+};

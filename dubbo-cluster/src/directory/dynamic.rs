@@ -33,7 +33,7 @@ use super::{
     explain::{View, available, no_provider, none_available},
     follow::Follower,
 };
-use crate::router::RouterChain;
+use crate::{configurator::LiveOverrides, router::RouterChain};
 
 /// A directory that follows a registry.
 ///
@@ -44,7 +44,6 @@ use crate::router::RouterChain;
 /// Dropping it drops its invokers; [`close`](Directory::close) closes them.
 pub struct DynamicDirectory {
     consumer: Url,
-    routers: RouterChain,
     shared: Arc<Shared>,
     availability: Availability,
     stop: watch::Sender<bool>,
@@ -56,6 +55,7 @@ pub(super) struct Shared {
     pub(super) service: ServiceKey,
     /// What messages call the registry.
     pub(super) registry: String,
+    routers: RouterChain,
     pub(super) state: ArcSwap<State>,
     lists: watch::Sender<Option<u64>>,
 }
@@ -80,6 +80,7 @@ impl State {
 impl Shared {
     pub(super) fn publish(&self, state: State) {
         let answered = state.view.listed.is_some();
+        self.routers.listed(&state.nodes);
         self.state.store(Arc::new(state));
         if answered {
             self.lists
@@ -115,9 +116,34 @@ impl DynamicDirectory {
         F: Fn(Url) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send + 'static,
     {
+        let overrides = LiveOverrides::default();
+        Self::follow_overridden(consumer, registry, subscription, routers, overrides, refer).await
+    }
+
+    /// As [`follow`](Self::follow), with the rules that override what providers say, and for those that the registry holds
+    /// to be put among `overrides`.
+    ///
+    /// A rule that changes them changes nodes in place; an invoker is made anew only where it was made with other options.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub async fn follow_overridden<F, Fut>(
+        consumer: Url,
+        registry: &Url,
+        subscription: Subscription<RegistrySnapshot>,
+        routers: RouterChain,
+        overrides: LiveOverrides,
+        refer: F,
+    ) -> Self
+    where
+        F: Fn(Url) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send + 'static,
+    {
         let shared = Arc::new(Shared {
             service: consumer.service_key(),
             registry: format!("registry {}://{}", registry.protocol(), registry.address()),
+            routers,
             state: ArcSwap::from_pointee(State::new(
                 Arc::default(),
                 View::unanswered(Instant::now()),
@@ -129,6 +155,7 @@ impl DynamicDirectory {
             Arc::clone(&shared),
             consumer.clone(),
             subscription,
+            overrides,
             refer,
             stopped,
         );
@@ -139,7 +166,6 @@ impl DynamicDirectory {
         let watched = Arc::clone(&shared);
         Self {
             consumer,
-            routers,
             shared,
             availability: Availability::new(move || any_available(&watched.state.load().nodes)),
             stop,
@@ -165,7 +191,8 @@ impl Directory for DynamicDirectory {
             return Err(no_provider(&self.shared.service, &why));
         }
         let mut candidates = Candidates::all(Arc::clone(&state.nodes));
-        self.routers
+        self.shared
+            .routers
             .route(&mut candidates, &self.consumer, invocation)
             .map_err(|emptied| no_provider(&self.shared.service, &emptied))?;
         Ok(candidates)

@@ -5,6 +5,7 @@ mod dynamic;
 mod explain;
 mod follow;
 mod merge;
+mod providers;
 mod static_list;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use dubbo_core::{
     cluster::{Candidates, Directory, Node, NodeId, NodeList},
@@ -20,32 +21,47 @@ use dubbo_core::{
     url::Url,
 };
 use futures_util::future::join_all;
-use tokio::sync::watch;
+use tokio::{
+    sync::{Mutex, watch},
+    task::JoinSet,
+};
 
 use super::{
     availability::{Availability, any_available},
     explain::{available, no_provider, none_available},
     merge::merge,
-    weight::weight,
+    providers::{Providers, Unusable, stopped},
 };
-use crate::router::RouterChain;
+use crate::{configurator::LiveOverrides, router::RouterChain};
 
-/// A directory of direct URLs. They stay what they are until it is closed.
+/// A directory of direct URLs. Which there are stays as it is until it is closed; rules may change what they say.
 pub struct StaticDirectory {
     consumer: Url,
-    nodes: Arc<NodeList>,
-    routers: RouterChain,
+    shared: Arc<Shared>,
     availability: Availability,
+    stop: watch::Sender<bool>,
+    task: Mutex<JoinSet<()>>,
+}
+
+struct Shared {
+    nodes: ArcSwap<NodeList>,
+    routers: RouterChain,
+    /// How many there are, disabled ones among them.
+    named: usize,
     closed: AtomicBool,
 }
 
 impl StaticDirectory {
     /// Refers to each of `urls` for `consumer`: `refer` makes the invoker of one provider, filters and all, from the merged
-    /// URL ([`merge`]). A URL that stands there twice counts once.
+    /// URL ([`merge`](super::merge)). A URL that stands there twice counts once.
     ///
     /// # Errors
     ///
     /// `refer` refused one of them; the others' invokers are closed again.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
     ///
     /// # Cancel safety
     ///
@@ -57,86 +73,156 @@ impl StaticDirectory {
         refer: F,
     ) -> Result<Self, ReferError>
     where
-        F: Fn(Url) -> Fut + Sync,
-        Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send,
+        F: Fn(Url) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send + 'static,
     {
-        let mut nodes: Vec<Node> = Vec::with_capacity(urls.len());
-        let mut seen = HashSet::new();
-        for url in urls {
-            let merged = merge(url, &consumer);
-            if !seen.insert(NodeId::of(&merged)) {
-                tracing::warn!(url = ?url, "a direct URL is given twice; it counts once");
-                continue;
-            }
-            let weight = weight(&merged);
-            match refer(merged).await {
-                Ok(invoker) => nodes.push(Node::new(invoker, weight)),
-                Err(source) => {
-                    close_all(&nodes).await;
-                    return Err(ReferError {
-                        url: url.clone(),
-                        source,
-                    });
-                }
+        let overrides = LiveOverrides::default();
+        Self::refer_overridden(consumer, urls, routers, &overrides, refer).await
+    }
+
+    /// As [`refer`](Self::refer), with the rules that override what the URLs say.
+    ///
+    /// # Errors
+    ///
+    /// As [`refer`](Self::refer).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub async fn refer_overridden<F, Fut>(
+        consumer: Url,
+        urls: &[Url],
+        routers: RouterChain,
+        overrides: &LiveOverrides,
+        refer: F,
+    ) -> Result<Self, ReferError>
+    where
+        F: Fn(Url) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send + 'static,
+    {
+        let urls = unique(urls, &consumer);
+        let (stop, stopped) = watch::channel(false);
+        let mut providers = Providers::new(consumer.clone(), refer, overrides, stopped.clone());
+        let listed = providers.list(&urls, |_| None).await;
+        for (url, reason) in listed.skipped {
+            if let Unusable::Refused(source) = reason {
+                providers.close().await;
+                return Err(ReferError { url, source });
             }
         }
-        let nodes: Arc<NodeList> = Arc::new(nodes.into());
-        let watched = Arc::clone(&nodes);
+        let shared = Arc::new(Shared {
+            nodes: ArcSwap::default(),
+            routers,
+            named: urls.len(),
+            closed: AtomicBool::new(false),
+        });
+        shared.publish(listed.nodes);
+        let mut task = JoinSet::new();
+        task.spawn(follow(Arc::clone(&shared), providers, urls, stopped));
+        let watched = Arc::clone(&shared);
         Ok(Self {
             consumer,
-            nodes,
-            routers,
-            availability: Availability::new(move || any_available(&watched)),
-            closed: AtomicBool::new(false),
+            shared,
+            availability: Availability::new(move || any_available(&watched.nodes.load())),
+            stop,
+            task: Mutex::new(task),
         })
+    }
+}
+
+impl Shared {
+    fn publish(&self, nodes: Vec<Node>) {
+        let nodes: Arc<NodeList> = Arc::new(nodes.into());
+        self.routers.listed(&nodes);
+        self.nodes.store(nodes);
     }
 
     /// Why there are no providers, if there are none.
     fn why_empty(&self) -> Option<&'static str> {
         if self.closed.load(Ordering::Relaxed) {
             Some("the reference is closed")
-        } else if self.nodes.is_empty() {
-            Some("the reference names no direct URL")
-        } else {
+        } else if !self.nodes.load().is_empty() {
             None
+        } else if self.named > 0 {
+            Some("an override rule disables every direct URL of the reference")
+        } else {
+            Some("the reference names no direct URL")
         }
     }
+}
+
+/// Goes by the rules until it is told to stop, then closes everything.
+async fn follow<F, Fut>(
+    shared: Arc<Shared>,
+    mut providers: Providers<F>,
+    urls: Vec<Url>,
+    mut stop: watch::Receiver<bool>,
+) where
+    F: Fn(Url) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send,
+{
+    loop {
+        tokio::select! {
+            biased;
+            () = stopped(&mut stop) => break,
+            () = providers.changed() => {
+                let listed = providers.list(&urls, |_| None).await;
+                shared.publish(listed.nodes);
+                providers.part();
+            }
+        }
+    }
+    providers.close().await;
+}
+
+fn unique(urls: &[Url], consumer: &Url) -> Vec<Url> {
+    let mut seen = HashSet::new();
+    let is_new = |url: &&Url| {
+        let is_new = seen.insert(NodeId::of(&merge(url, consumer)));
+        if !is_new {
+            tracing::warn!(url = ?url, "a direct URL is given twice; it counts once");
+        }
+        is_new
+    };
+    urls.iter().filter(is_new).cloned().collect()
 }
 
 #[async_trait]
 impl Directory for StaticDirectory {
     fn list(&self, invocation: &Invocation) -> Result<Candidates, Status> {
-        if let Some(why) = self.why_empty() {
+        if let Some(why) = self.shared.why_empty() {
             return Err(no_provider(&self.consumer.service_key(), &why));
         }
-        let mut candidates = Candidates::all(Arc::clone(&self.nodes));
-        self.routers
+        let mut candidates = Candidates::all(self.shared.nodes.load_full());
+        self.shared
+            .routers
             .route(&mut candidates, &self.consumer, invocation)
             .map_err(|emptied| no_provider(&self.consumer.service_key(), &emptied))?;
         Ok(candidates)
     }
 
     fn nodes(&self) -> Arc<NodeList> {
-        Arc::clone(&self.nodes)
+        self.shared.nodes.load_full()
     }
 
     fn why_unavailable(&self) -> Option<String> {
-        if let Some(why) = self.why_empty() {
+        if let Some(why) = self.shared.why_empty() {
             return Some(why.to_owned());
         }
-        (!any_available(&self.nodes)).then(|| none_available(ORIGIN, &self.nodes))
+        let nodes = self.shared.nodes.load();
+        (!any_available(&nodes)).then(|| none_available(ORIGIN, &nodes))
     }
 
     fn explain(&self) -> Vec<Step> {
-        let urls: Vec<_> = self
-            .nodes
+        let nodes = self.shared.nodes.load();
+        let urls: Vec<_> = nodes
             .iter()
             .map(|node| node.invoker.url().origin())
             .collect();
         let evidence = format!("the reference names {}", urls.join(", "));
         vec![
             Step::leaving("direct URLs", evidence, urls.len()),
-            available(&self.nodes),
+            available(&nodes),
         ]
     }
 
@@ -153,8 +239,10 @@ impl Directory for StaticDirectory {
     }
 
     async fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
-        close_all(&self.nodes).await;
+        self.shared.closed.store(true, Ordering::Relaxed);
+        self.stop.send_replace(true);
+        let mut task = self.task.lock().await;
+        while task.join_next().await.is_some() {}
     }
 }
 
@@ -162,7 +250,7 @@ impl fmt::Debug for StaticDirectory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StaticDirectory")
             .field("consumer", &self.consumer)
-            .field("nodes", &self.nodes)
+            .field("nodes", &self.nodes())
             .finish_non_exhaustive()
     }
 }

@@ -97,6 +97,11 @@ impl AddressPattern {
         self.host == Host::Any && self.port.is_none()
     }
 
+    /// The port that it asks for, if it does.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -65,6 +65,7 @@ struct Page {
 #[derive(Clone)]
 struct Center {
     center: Arc<dyn ConfigCenter>,
+    group: Arc<str>,
     runtime: Handle,
 }
 
@@ -122,10 +123,21 @@ impl RuleBook {
     ///
     /// Outside of a runtime: watching takes tasks.
     pub fn add_center(&self, center: Arc<dyn ConfigCenter>) {
+        self.add_center_in(center, GROUP);
+    }
+
+    /// As [`add_center`](Self::add_center), with rules in another `group`, as dubbo-go looks for them when its config center
+    /// has one.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    pub fn add_center_in(&self, center: Arc<dyn ConfigCenter>, group: &str) {
         let mut pages = self.0.pages.lock();
         let pages = &mut *pages;
         pages.centers.push(Center {
             center,
+            group: group.into(),
             runtime: Handle::current(),
         });
         self.0.owed.send_modify(|owed| owed.push(Owed::default()));
@@ -280,12 +292,7 @@ impl Shared {
 
     fn watch(self: &Arc<Self>, page: &mut Page, index: usize, center: &Center) {
         let owes = Owes::new(self, index);
-        let watching = watch(
-            Arc::clone(&center.center),
-            index,
-            Arc::clone(&page.topic),
-            owes,
-        );
+        let watching = watch(center.clone(), index, Arc::clone(&page.topic), owes);
         page.watches.spawn_on(watching, &center.runtime);
     }
 
@@ -340,10 +347,10 @@ impl fmt::Debug for RuleBook {
 }
 
 /// Follows one key in one center for as long as it can be followed.
-async fn watch(center: Arc<dyn ConfigCenter>, index: usize, topic: Arc<Topic>, owes: Owes) {
-    let (name, key) = (name_of(&*center), topic.key());
+async fn watch(center: Center, index: usize, topic: Arc<Topic>, owes: Owes) {
+    let (name, key) = (name_of(&*center.center), topic.key());
     let mut owes = Some(owes);
-    let mut subscription = match center.watch(key, GROUP).await {
+    let mut subscription = match center.center.watch(key, &center.group).await {
         Ok(subscription) => subscription,
         Err(error) => {
             tracing::warn!(center = name, key, %error, "the center is not asked for this rule");
@@ -418,7 +425,7 @@ fn name_of(center: &dyn ConfigCenter) -> String {
     center.url().origin()
 }
 
-/// The group that rules are kept in.
+/// The group that rules are kept in, unless a center says otherwise.
 pub const GROUP: &str = "dubbo";
 
 /// What messages call [`RuleBook::put`].
