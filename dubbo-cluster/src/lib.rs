@@ -4,14 +4,14 @@
 //! ```text
 //! caller -> cluster (failover, failfast): attempts
 //!             -> directory: who is there, routers applied    every attempt
-//!             -> load balance (random, roundrobin): which    every attempt
+//!             -> load balance (random, p2c, …): which        every attempt
 //!             -> filters and protocol of the chosen node     every attempt
 //! ```
 //!
-//! `docs/spec/cluster.md` says what each does. Everything up to the chosen node is synchronous, takes no lock but the
-//! round robin's own, and allocates nothing for up to 16 providers.
+//! `docs/spec/cluster.md` says what each does. Everything up to the chosen node is synchronous, takes no lock but that of
+//! a rotation, and allocates nothing for up to 16 providers.
 //!
-//! Plugins that this crate links: clusters `failover`, `failfast`; load balances `random`, `roundrobin`.
+//! Plugins that this crate links: clusters `failover`, `failfast`; load balances: see [`loadbalance`].
 
 pub mod cluster;
 pub mod configurator;
@@ -35,7 +35,20 @@ mod tests {
     fn what_is_linked_is_what_the_documentation_says() {
         let linked = Extensions::linked().expect("no duplicates");
         assert_eq!(linked.names::<dyn Cluster>(), ["failfast", "failover"]);
-        assert_eq!(linked.names::<dyn LoadBalance>(), ["random", "roundrobin"]);
+        assert_eq!(
+            linked.names::<dyn LoadBalance>(),
+            [
+                "adaptive",
+                "aliasmethod",
+                "consistenthashing",
+                "interleavedweightedroundrobin",
+                "leastactive",
+                "p2c",
+                "random",
+                "roundrobin",
+                "shortestresponse"
+            ]
+        );
         assert!(linked.names::<dyn Router>().is_empty());
     }
 }

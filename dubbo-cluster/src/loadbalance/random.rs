@@ -1,47 +1,38 @@
 //! `random`: by chance, in proportion to the weights.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use dubbo_core::{
-    cluster::{Candidates, LoadBalance},
+    cluster::{Candidates, LoadBalance, Node},
     invocation::Invocation,
 };
-use fastrand::Rng;
 
-use super::Clock;
+use super::{Clock, chance::Chance, draw};
 
 /// Picks a provider with a probability in proportion to its weight, warm-up applied.
 ///
-/// `docs/spec/cluster.md` §3.3: a provider of weight 0 is picked only when all are 0, and then all are alike.
+/// `docs/spec/cluster.md` §3.3: a provider of weight 0 is picked only when all are 0, and then all are alike. The cost of
+/// a pick does not grow with the list.
 pub struct Random {
-    /// Each pick takes the next seed, so that callers never wait for one another.
-    seed: AtomicU64,
+    chance: Chance,
     clock: Clock,
 }
 
 impl Random {
     /// Chance seeded by the system, warm-up by the system's clock.
     pub fn new() -> Self {
-        Self::from_seed(fastrand::u64(..), Clock::system())
+        Self {
+            chance: Chance::new(),
+            clock: Clock::system(),
+        }
     }
 
     /// The same picks for the same seed, as long as one caller at a time picks.
     pub fn from_seed(seed: u64, clock: Clock) -> Self {
         Self {
-            seed: AtomicU64::new(seed),
+            chance: Chance::from_seed(seed),
             clock,
         }
-    }
-
-    fn below(&self, bound: u64) -> u64 {
-        let seed = self.seed.fetch_add(SEED_STEP, Ordering::Relaxed);
-        Rng::with_seed(seed).u64(..bound)
     }
 }
 
@@ -52,17 +43,18 @@ impl Default for Random {
 }
 
 impl LoadBalance for Random {
-    fn select(&self, candidates: &Candidates, _invocation: &Invocation) -> Option<usize> {
-        if candidates.len() < 2 {
-            return candidates.len().checked_sub(1);
-        }
-        // Read once: a warm-up that goes on between summing and picking would shift the shares.
+    fn select(&self, candidates: &Candidates, invocation: &Invocation) -> Option<usize> {
+        self.select_where(candidates, invocation, &|_| true)
+    }
+
+    fn select_where(
+        &self,
+        candidates: &Candidates,
+        _invocation: &Invocation,
+        wanted: &dyn Fn(&Node) -> bool,
+    ) -> Option<usize> {
         let now = self.clock.now_millis();
-        let weights = candidates.weights(now);
-        match weights.total() {
-            0 => usize::try_from(self.below(candidates.len() as u64)).ok(),
-            total => Some(weights.holder(self.below(total))),
-        }
+        draw::by_weight(candidates, now, &mut self.chance.rng(), wanted)
     }
 }
 
@@ -73,9 +65,6 @@ impl fmt::Debug for Random {
 }
 
 dubbo_core::extension!(dyn LoadBalance, "random", |_cx| Ok(Arc::new(Random::new())));
-
-/// An odd number far from any power of two: successive seeds share few bits and repeat only after 2^64 picks.
-const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
 mod tests {
@@ -100,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_follow_the_weights() {
+    fn cluster_t01_shares_follow_the_weights() {
         let counts = counts(&weighted(&[1, 2, 3, 4]), 100_000);
         let chi_squared: f64 = counts
             .iter()
@@ -111,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn weight_zero_is_never_picked_unless_all_are_zero() {
+    fn cluster_t02_weight_zero_is_never_picked_unless_all_are_zero() {
         for count in counts(&weighted(&[0, 0, 0]), 30_000) {
             assert!(count.abs_diff(10_000) <= 327, "{count}");
         }
@@ -121,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_warms_up_gets_its_part_of_a_share() {
+    fn cluster_t08_a_provider_that_warms_up_gets_its_part_of_a_share() {
         let minute = NodeWeight::warming(100, NOW - 60_000, std::time::Duration::from_mins(10));
         let counts = counts(&[NodeWeight::constant(100), minute], 110_000);
         assert!(counts[1].abs_diff(10_000) <= 381, "{counts:?}");
@@ -137,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_has_no_pick_and_a_single_one_needs_no_chance() {
+    fn cluster_t02_an_empty_list_has_no_pick_and_a_single_one_needs_no_chance() {
         let random = Random::from_seed(42, Clock::new(|| NOW));
         let pick = |weights: &[u32]| random.select(&candidates(&weighted(weights)), &invocation());
         assert_eq!(pick(&[]), None);

@@ -6,19 +6,17 @@ use dubbo_core::{
     cluster::{Candidates, LoadBalance, NodeId},
     invocation::Invocation,
 };
-use parking_lot::RwLock;
 use smallvec::SmallVec;
 use tokio::time::Instant;
 
-use super::{Clock, SmoothWeighted};
+use super::{Clock, SmoothWeighted, methods::Methods};
 
 /// Gives each provider its turns in proportion to its weight, warm-up applied, spread out and not bunched.
 ///
 /// `docs/spec/cluster.md` §3.4. Every method has turns of its own, so that two methods called alternately do not pin each
 /// other to one provider. Shares are exact under any number of callers.
 pub struct RoundRobin {
-    /// By the method's index in its service.
-    methods: RwLock<Vec<Arc<SmoothWeighted<NodeId>>>>,
+    methods: Methods<SmoothWeighted<NodeId>>,
     clock: Clock,
     made: Instant,
 }
@@ -27,21 +25,10 @@ impl RoundRobin {
     /// A rotation in which nobody has had a turn.
     pub fn new(clock: Clock) -> Self {
         Self {
-            methods: RwLock::default(),
+            methods: Methods::default(),
             clock,
             made: Instant::now(),
         }
-    }
-
-    fn turns_of(&self, method: usize) -> Arc<SmoothWeighted<NodeId>> {
-        if let Some(turns) = self.methods.read().get(method) {
-            return Arc::clone(turns);
-        }
-        let mut methods = self.methods.write();
-        while methods.len() <= method {
-            methods.push(Arc::default());
-        }
-        Arc::clone(&methods[method])
     }
 }
 
@@ -52,7 +39,8 @@ impl LoadBalance for RoundRobin {
             .iter()
             .map(|node| (node.id, node.effective_weight(now)))
             .collect();
-        self.turns_of(invocation.method.index())
+        self.methods
+            .of(&invocation.method)
             .pick(&nodes, self.made.elapsed())
     }
 }
@@ -87,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_follow_the_weights() {
+    fn cluster_t03_turns_follow_the_weights() {
         for (weights, want) in [
             (&[5, 1, 1][..], "aabacaaaabacaa"),
             (&[1, 1, 1], "abcabc"),
@@ -120,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_weight_costs_nobody_a_turn() {
+    fn cluster_t04_a_changed_weight_costs_nobody_a_turn() {
         let round_robin = fixed();
         assert_eq!(turns(&round_robin, &[1, 1], 1), "a");
         assert_eq!(turns(&round_robin, &[1, 2], 3), "bba");
@@ -138,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_exact_under_concurrent_callers() {
+    fn cluster_t04_shares_are_exact_under_concurrent_callers() {
         let round_robin = fixed();
         let candidates = candidates(&weighted(&[5, 1, 1]));
         let counts = parking_lot::Mutex::new([0_u32; 3]);

@@ -177,6 +177,11 @@ impl CandidatesKey {
     pub fn list_is(&self, list: &Arc<NodeList>) -> bool {
         std::ptr::eq(self.list.as_ptr(), Arc::as_ptr(list))
     }
+
+    /// Whether nobody has the list any more.
+    pub fn is_gone(&self) -> bool {
+        self.list.strong_count() == 0
+    }
 }
 
 /// The weights of some candidates, by their positions.
@@ -349,6 +354,7 @@ mod tests {
         }
         assert!(half.list_is(all.list()));
         drop(all);
+        assert!(whole.is_gone() && half.is_gone());
         assert!(!whole.is_of(&of(&[1; 4])), "another list at another place");
     }
 

@@ -22,6 +22,9 @@ pub struct Node {
     /// What the provider says about itself, with the rules applied that override it: what routers and policies read. The
     /// invoker's own URL is the one that it was made with.
     pub url: Url,
+    /// The same without anything of the consumer's in it: what routing rules describe. A consumer in `region=hz` says so of
+    /// itself, and not of those it calls.
+    pub said: Url,
     /// The provider's share of the calls, as it or a rule says.
     pub weight: NodeWeight,
     /// What those who call it have seen of it.
@@ -107,6 +110,7 @@ impl Node {
         Self {
             id: NodeId::of(invoker.url()),
             url: invoker.url().clone(),
+            said: invoker.url().clone(),
             invoker,
             weight,
             state: Arc::default(),
@@ -148,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_grows_from_one_in_a_straight_line_and_never_beyond_its_base() {
+    fn cluster_t08_a_share_grows_from_one_in_a_straight_line_and_never_beyond_its_base() {
         let started = 1_700_000_000_000;
         let weight = NodeWeight::warming(100, started, Duration::from_mins(10));
         for (up, want) in [
