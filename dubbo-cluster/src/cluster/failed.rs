@@ -1,12 +1,14 @@
 //! A call that failed for good: what was tried, on whom, and what each said.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
     service::ServiceKey,
     status::{Origin, Status},
     url::Url,
 };
+
+use crate::resend::Class;
 
 /// The source of the status of a call that a cluster gave up: `status.source()` downcasts to it.
 ///
@@ -32,8 +34,14 @@ pub struct FailedCall {
     pub origin: String,
     /// The caller's address.
     pub consumer: String,
-    /// Why there was no further attempt, unless because all were used.
+    /// Why there was no further attempt.
+    pub end: End,
+    /// The same in words, unless because all were used.
     pub stopped: Option<String>,
+    /// The policy by which it was tried again; `None` where Dubbo's own rules are followed.
+    pub policy: Option<Arc<str>>,
+    /// Whether other attempts were answered: a broadcast has to have all.
+    pub answered: bool,
 }
 
 /// One attempt that failed.
@@ -44,8 +52,37 @@ pub struct Attempt {
     pub node: Url,
     /// How long it took to fail.
     pub elapsed: Duration,
+    /// How long was waited before it.
+    pub waited: Duration,
+    /// What its failure means.
+    pub class: Class,
     /// How it failed.
     pub status: Status,
+}
+
+/// Why a call had no further attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum End {
+    /// The retry budget was used up.
+    Budget,
+    /// No time was left before the deadline.
+    Deadline,
+    /// All attempts were used, or there was nobody left to ask.
+    #[default]
+    Exhausted,
+    /// It took longer than its pool keeps calls.
+    Expired,
+    /// Nobody was there any more.
+    NoProvider,
+    /// The provider that should be asked again is not to be called now.
+    NotAdmitted,
+    /// It may not be repeated, or that would not help.
+    NotRepeatable,
+    /// Its pool was full.
+    PoolFull,
+    /// An operator has switched it off.
+    Switched,
 }
 
 impl FailedCall {
@@ -60,19 +97,29 @@ impl FailedCall {
             candidates: 0,
             origin: String::new(),
             consumer: consumer.host().to_owned(),
+            end: End::default(),
             stopped: None,
+            policy: None,
+            answered: false,
         }
     }
 
-    /// Adds an attempt.
+    /// Adds an attempt of which no more is known.
     pub(super) fn push(&mut self, node: &Url, elapsed: Duration, status: Status) {
-        self.made += 1;
-        self.attempts.truncate(KEPT - 1);
-        self.attempts.push(Attempt {
+        self.add(Attempt {
             node: node.clone(),
             elapsed,
+            waited: Duration::ZERO,
+            class: Class::of(&status, false),
             status,
         });
+    }
+
+    /// Adds an attempt.
+    pub(super) fn add(&mut self, attempt: Attempt) {
+        self.made += 1;
+        self.attempts.truncate(KEPT - 1);
+        self.attempts.push(attempt);
     }
 
     /// The status that the caller gets: that of the last attempt, or `instead` of it, told as a whole.
@@ -92,7 +139,8 @@ impl FailedCall {
             .with_details(last.details().to_vec())
             .with_attachments(last.attachments().clone())
             .with_pushback(last.pushback());
-        let untouched = self.attempts.len() == self.made as usize
+        let untouched = !self.answered
+            && self.attempts.len() == self.made as usize
             && self.attempts.iter().all(|a| a.status.is_not_processed());
         let status = if untouched {
             status.not_processed()
@@ -159,7 +207,11 @@ impl fmt::Display for Attempt {
             self.node.protocol(),
             self.node.address(),
             self.status.code()
-        )
+        )?;
+        if self.waited.is_zero() {
+            return Ok(());
+        }
+        write!(f, " and a pause of {}ms", self.waited.as_millis())
     }
 }
 
@@ -220,6 +272,21 @@ mod tests {
             failed.into_status(None).message(),
             format!("too slow ({story})")
         );
+    }
+
+    #[test]
+    fn a_pause_before_an_attempt_is_told() {
+        let mut failed = failed(&[], 1);
+        failed.add(Attempt {
+            node: Url::new("tri", "10.0.0.1").with_port(1),
+            elapsed: Duration::from_millis(3),
+            waited: Duration::from_millis(25),
+            class: Class::NotSent,
+            status: Status::unavailable("refused"),
+        });
+        let text = failed.to_string();
+        let want = "tri://10.0.0.1:1 unavailable after 3ms and a pause of 25ms; ";
+        assert!(text.contains(want), "{text}");
     }
 
     #[test]

@@ -80,8 +80,7 @@ impl SettingsMaker {
         )
         .with_extensions(self.extensions.clone());
         let clusters = config.per_method(|method| self.cluster(url, method))?;
-        let mocks =
-            config.per_method(|method| MockRule::read(&self.extensions, &config, method))?;
+        let mocks = config.per_method(|method| MockRule::read(&config, method))?;
         Ok(Settings {
             config: Arc::new(config),
             clusters,

@@ -5,13 +5,16 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use dubbo_core::{
     attachments::Attachments,
-    cluster::{Candidates, LoadBalance, Node, NodeWeight},
+    cluster::{Candidates, Cluster, ClusterConfig, Directory, LoadBalance, Node, NodeWeight},
+    extension::BoxError,
     invocation::{Invocation, RpcResult},
     invoker::Invoker,
     service::ServiceKey,
     status::Status,
     url::Url,
 };
+
+use super::Failover;
 
 /// The clusters of one reference, one for each registry, as one invoker.
 ///
@@ -25,6 +28,22 @@ pub struct ZoneAware {
     /// The registries once more, as what a load balance chooses from.
     candidates: Candidates,
     chance: Arc<dyn LoadBalance>,
+}
+
+/// What `cluster: zone-aware` is for the providers of one registry: [`Failover`].
+///
+/// Which registry a call goes to is decided before, by [`ZoneAware`], which stands above the clusters of the registries.
+#[derive(Debug)]
+pub struct InZone;
+
+impl Cluster for InZone {
+    fn join(
+        &self,
+        directory: Arc<dyn Directory>,
+        config: Arc<ClusterConfig>,
+    ) -> Result<Arc<dyn Invoker>, BoxError> {
+        Failover.join(directory, config)
+    }
 }
 
 /// The cluster over the providers of one registry.
@@ -179,6 +198,10 @@ impl fmt::Debug for Zoned {
     }
 }
 
+dubbo_core::extension!(dyn Cluster, "zone-aware" | "zoneAware", |_cx| Ok(Arc::new(
+    InZone
+)));
+
 /// An attachment that dubbo-go and Dubbo Java spell differently.
 fn either<'a>(attachments: &'a Attachments, names: [&str; 2]) -> Option<&'a str> {
     let mut values = names.iter().filter_map(|name| attachments.get(name));
@@ -230,9 +253,8 @@ mod tests {
             .map_err(|status| status.message().to_owned())
     }
 
-    /// `docs/spec/cluster.md` T26.
     #[test]
-    fn preference_then_zone_then_weight_decide() {
+    fn cluster_t26_preference_then_zone_then_weight_decide() {
         let (zone_aware, providers) = zone_aware(&[
             (true, None, 100),
             (false, Some("hz"), 100),

@@ -6,9 +6,15 @@
 pub mod backoff;
 pub mod budget;
 mod classify;
+pub mod dead_letter;
 pub mod health;
+pub(crate) mod hedge;
+pub(crate) mod idempotency;
+pub(crate) mod metadata;
+pub mod outcome;
 pub mod policy;
 pub mod pool;
+pub mod queue;
 mod reference;
 mod resolve;
 mod switches;
@@ -29,7 +35,7 @@ use parking_lot::Mutex;
 pub use self::{
     classify::Class, policy::PolicyDocument, reference::ReferencePolicies, switches::Switches,
 };
-use self::{resolve::Shelf, switches::Board};
+use self::{dead_letter::DeadLetters, resolve::Shelf, switches::Board};
 
 /// What the references of one instance have in common: policies, switches, budgets and pools. Its clones are the same one.
 ///
@@ -44,6 +50,7 @@ struct Shared {
     shelf: Mutex<Shelf>,
     switches: Board,
     references: Mutex<Vec<Weak<ReferencePolicies>>>,
+    dead_letters: DeadLetters,
 }
 
 /// The documents, the strongest one first.
@@ -107,6 +114,11 @@ impl Resend {
         references.retain(|reference| reference.strong_count() > 0);
         references.push(Arc::downgrade(&policies));
         policies
+    }
+
+    /// The calls that nobody tries again by themselves.
+    pub fn dead_letters(&self) -> DeadLetters {
+        self.0.dead_letters.clone()
     }
 
     fn change(&self, change: impl FnOnce(&mut Said)) {
