@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use dubbo_core::{
-    cluster::Timing,
-    yaml::{ProblemKind, Section},
-};
+pub use dubbo_core::cluster::Timing;
+use dubbo_core::yaml::{ProblemKind, Section};
 use fastrand::Rng;
 
 /// The waits between the attempts of a call, or between its replays.

@@ -185,6 +185,12 @@ impl Pools {
         coloured.unwrap_or((0, &self.common))
     }
 
+    /// The one of this number.
+    pub(crate) fn at(&self, number: usize) -> &Arc<Pool> {
+        let coloured = number.checked_sub(1).and_then(|at| self.coloured.get(at));
+        coloured.unwrap_or(&self.common)
+    }
+
     /// All of them, the default one first: the place of each is its number.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Pool>> {
         [&self.common].into_iter().chain(&*self.coloured)

@@ -31,6 +31,8 @@ pub(super) struct Resolved {
     /// As `idempotent` of [`ReferencePolicies`].
     pub(super) methods: Box<[Choice]>,
     pub(super) by_name: BTreeMap<Arc<str>, Arc<Policy>>,
+    /// That of the cluster `retrySame` where no policy is.
+    pub(super) same: Arc<Policy>,
 }
 
 /// The policies of one method.
@@ -86,6 +88,11 @@ impl ReferencePolicies {
             return Arc::clone(policy);
         }
         Arc::clone(&choice.others)
+    }
+
+    /// That of calls that ask the same provider again, where no policy is for them.
+    pub(crate) fn same(&self) -> Arc<Policy> {
+        Arc::clone(&self.resolved.load().same)
     }
 
     /// Whether repeating a call of `method` does no harm, as its definition or the parameter `idempotent` says.

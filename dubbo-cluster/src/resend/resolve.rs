@@ -59,12 +59,18 @@ impl Shelf {
             }
             Mode::Strict => make(&Arc::from("strict"), Mode::Strict, PolicyOptions::default()),
         };
+        let same = PolicyOptions::same(document.budget.clone());
+        let same = make(&Arc::from("retrySame"), Mode::Compat, same);
         let methods = descriptor.methods().iter().map(|method| &*method.name);
         let methods = methods
             .chain([""])
             .map(|method| choice(document, &by_name, &rest, service, method))
             .collect();
-        Resolved { methods, by_name }
+        Resolved {
+            methods,
+            by_name,
+            same,
+        }
     }
 
     /// The budgets called `name` of `service`, one for each pool.

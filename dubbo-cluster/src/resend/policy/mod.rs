@@ -119,6 +119,16 @@ impl PolicyOptions {
             ..Self::default()
         }
     }
+
+    /// Those of the cluster `retrySame` without a policy: a provider that fails is never asked again without bounds.
+    pub(super) fn same(budget: Option<Arc<str>>) -> Self {
+        Self {
+            target: Some(Target::Same),
+            backoff: Some(Backoff::SAME),
+            budget: Some(budget.unwrap_or_else(|| Arc::from(DEFAULT_NAME))),
+            ..Self::default()
+        }
+    }
 }
 
 /// The policy of one service's calls, with what it shares with others.
@@ -163,15 +173,24 @@ impl Policy {
         &self.options
     }
 
-    /// The pool of traffic of this colour, and its budget.
-    pub(crate) fn pool(&self, tag: Option<&str>) -> (&Arc<Pool>, Option<&Arc<Budget>>) {
-        let (number, pool) = self.pools.of(tag);
-        (pool, self.budgets.get(number))
+    /// Whether its retries are kept apart by the colour of their traffic. Those that nothing bounds are not.
+    pub(crate) fn has_pools(&self) -> bool {
+        !self.is_compat() || !self.budgets.is_empty()
     }
 
-    /// Whether its calls are counted, or told apart by their colour.
-    pub(crate) fn has_budget(&self) -> bool {
-        !self.budgets.is_empty()
+    /// The number of the pool of traffic of this colour.
+    pub(crate) fn pool_of(&self, tag: Option<&str>) -> usize {
+        self.pools.of(tag).0
+    }
+
+    /// The pool of this number.
+    pub(crate) fn pool_at(&self, number: usize) -> &Arc<Pool> {
+        self.pools.at(number)
+    }
+
+    /// The budget of the pool of this number; `None` is without bounds.
+    pub(crate) fn budget(&self, pool: usize) -> Option<&Budget> {
+        self.budgets.get(pool).map(|budget| &**budget)
     }
 }
 
