@@ -1,7 +1,7 @@
 //! What tests call: providers that follow a script, and lists of them. Integration tests include this file, too.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -12,8 +12,11 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use dubbo_core::{
-    cluster::{Candidates, Cluster, ClusterConfig, Directory, Node, NodeList, NodeWeight},
+    cluster::{
+        Candidates, Cluster, ClusterConfig, Directory, MethodConfig, Node, NodeList, NodeWeight,
+    },
     explain::Step,
+    extension::Extensions,
     invocation::{Body, Invocation, PayloadStream, Reply, RpcResult},
     invoker::Invoker,
     payload::{Codec, Payload},
@@ -23,6 +26,8 @@ use dubbo_core::{
 };
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
+
+use crate::loadbalance::{Clock, RoundRobin};
 
 /// A provider that answers as it was told to, and notes what it got.
 pub(crate) struct Scripted {
@@ -42,6 +47,8 @@ pub(crate) enum Answer {
     After(Duration),
     /// Fails at once.
     Fail(Status),
+    /// Fails after a time.
+    FailAfter(Duration, Status),
     /// Never answers, and gives up at the attempt's deadline.
     Hang,
     /// Never answers, and does not look at the clock.
@@ -91,6 +98,11 @@ impl Scripted {
     pub(crate) fn set_unreachable(&self, why: &str) {
         *self.why_unavailable.lock() = Some(why.to_owned());
         self.set_available(false);
+    }
+
+    /// Has it carry so many calls that nobody made.
+    pub(crate) fn set_in_flight(&self, calls: usize) {
+        self.in_flight.store(calls, Ordering::Relaxed);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -148,6 +160,10 @@ impl Invoker for Scripted {
                 Ok(reply())
             }
             Some(Answer::Fail(status)) => Err(status),
+            Some(Answer::FailAfter(time, status)) => {
+                tokio::time::sleep(time).await;
+                Err(status)
+            }
             Some(Answer::After(_) | Answer::Hang) => match deadline {
                 Some(deadline) => {
                     tokio::time::sleep_until(deadline).await;
@@ -245,6 +261,29 @@ pub(crate) fn join(
 ) -> Arc<dyn Invoker> {
     let joined = cluster.join(directory, config);
     joined.expect("invariant: tests give options that the cluster can use")
+}
+
+/// The options of a reference whose URL has these parameters. Its calls go round, and an attempt may take 400 ms.
+pub(crate) fn asking(params: &[(&str, &str)]) -> Arc<ClusterConfig> {
+    asking_of(&service(), params)
+}
+
+/// The same for another service.
+pub(crate) fn asking_of(
+    descriptor: &Arc<ServiceDescriptor>,
+    params: &[(&str, &str)],
+) -> Arc<ClusterConfig> {
+    let method = MethodConfig {
+        timeout: Some(Duration::from_millis(400)),
+        retries: None,
+        sticky: false,
+        load_balance: Arc::new(RoundRobin::new(Clock::new(|| 0))),
+    };
+    let url = consumer().with_params(params.iter().copied());
+    let key = ServiceKey::new(descriptor.interface());
+    let config = ClusterConfig::new(key, descriptor, url, method, &HashMap::new());
+    let extensions = Extensions::linked().expect("invariant: no two plugins have one name");
+    Arc::new(config.with_extensions(extensions))
 }
 
 /// The provider at `port`.

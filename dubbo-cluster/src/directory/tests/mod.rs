@@ -1,5 +1,7 @@
 //! How directories follow what they are told, on a registry that says what the test wants.
 
+mod overrides;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -415,16 +417,15 @@ async fn direct(
     routers: RouterChain,
 ) -> (Result<StaticDirectory, String>, Vec<Arc<Scripted>>) {
     let urls: Vec<Url> = urls.iter().map(|text| text.parse().expect(text)).collect();
-    let made = Mutex::default();
-    let directory =
-        StaticDirectory::refer(CONSUMER.parse().expect("valid"), &urls, routers, |url| {
-            std::future::ready(refer(&made, url))
-        })
-        .await;
-    (
-        directory.map_err(|error| error.to_string()),
-        made.into_inner(),
-    )
+    let made = Arc::<Mutex<_>>::default();
+    let refer = {
+        let made = Arc::clone(&made);
+        move |url| std::future::ready(refer(&made, url))
+    };
+    let consumer = CONSUMER.parse().expect("valid");
+    let directory = StaticDirectory::refer(consumer, &urls, routers, refer).await;
+    let made = made.lock().clone();
+    (directory.map_err(|error| error.to_string()), made)
 }
 
 #[tokio::test(start_paused = true)]
