@@ -9,9 +9,9 @@ use std::{
 };
 
 use dubbo_core::{
-    cluster::{Candidates, ClusterConfig, Directory, MethodConfig, Node, NodeId},
+    cluster::{Candidates, ClusterConfig, Directory, MethodConfig, Node, NodeId, Score},
     invocation::{Invocation, RpcResult},
-    service::CallKind,
+    service::{CallKind, MethodRef},
     status::Status,
 };
 use tokio::{
@@ -19,7 +19,11 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::resend::{ReferencePolicies, Resend};
+use crate::resend::{
+    Class, ReferencePolicies, Resend,
+    health::{Permit, Refusal, ServicePermit},
+    policy::Policy,
+};
 
 /// One reference, as its cluster sees it.
 pub(super) struct Reference {
@@ -55,6 +59,8 @@ impl Reference {
     /// The options of the method that is called. Fills in how long an attempt of a unary call may take; a stream has a
     /// limit only when its caller set one.
     pub(super) fn prepare(&self, invocation: &mut Invocation) -> &MethodConfig {
+        let switches = self.policies.switches();
+        switches.colour(&mut invocation.attachments);
         let method = self.config.method(&invocation.method);
         if invocation.timeout.is_none() && invocation.method.kind() == CallKind::Unary {
             invocation.timeout = method.timeout;
@@ -123,20 +129,112 @@ pub(super) async fn let_others_run() {
     consume_budget().await;
 }
 
-/// Has `node` take the call.
-pub(super) async fn call(node: &Node, invocation: Invocation) -> RpcResult {
-    let limit = invocation
-        .attempt_deadline(Instant::now())
-        .and_then(|deadline| deadline.checked_add(OVERRUN));
-    let _active = node.state.method(&invocation.method).begin();
-    let call = node.invoker.invoke(invocation);
-    let Some(limit) = limit else {
-        return call.await;
+/// Has `node` take the call, by the policy of the method. It may be refused without being sent.
+pub(super) async fn call(reference: &Reference, node: &Node, invocation: Invocation) -> RpcResult {
+    let policy = reference.policies.guarded(&invocation);
+    let permit = match &policy {
+        Some(policy) => enter(reference, policy, node, &invocation.method)?,
+        None => None,
     };
-    timeout_at(limit, call).await.unwrap_or_else(|_| {
-        Err(Status::deadline_exceeded(
-            "the attempt went on after its time was up; a filter or the protocol does not keep to the deadline",
+    send(reference, node, permit, invocation).await
+}
+
+/// Leave to call `node`, where its health is looked after: the last look before it is.
+///
+/// # Errors
+///
+/// It is not to be called now.
+pub(super) fn enter<'a>(
+    reference: &Reference,
+    policy: &'a Policy,
+    node: &'a Node,
+    method: &MethodRef,
+) -> Result<Option<Permit<'a>>, Status> {
+    if !policy.is_guarded() {
+        return Ok(None);
+    }
+    let Some(health) = reference.policies.health(node) else {
+        return Ok(None);
+    };
+    let guards = &policy.options().guards;
+    let permit = health.enter(method, guards, Instant::now());
+    permit.map(Some).map_err(|refusal| {
+        let address = node.invoker.url().address();
+        Status::unavailable(format!("{address} is not called: {refusal}")).not_processed()
+    })
+}
+
+/// Has `node` take the call. What it did is told to those who look after it and who choose by it.
+pub(super) async fn send(
+    reference: &Reference,
+    node: &Node,
+    permit: Option<Permit<'_>>,
+    invocation: Invocation,
+) -> RpcResult {
+    let started = Instant::now();
+    let (timeout, deadline) = (invocation.timeout, invocation.deadline);
+    let limit = invocation
+        .attempt_deadline(started)
+        .and_then(|deadline| deadline.checked_add(OVERRUN));
+    let method = node.state.method(&invocation.method);
+    let _active = method.begin();
+    let call = node.invoker.invoke(invocation);
+    let result = match limit {
+        Some(limit) => timeout_at(limit, call).await.unwrap_or_else(|_| {
+            Err(Status::deadline_exceeded(
+                "the attempt went on after its time was up; a filter or the protocol does not keep to the deadline",
+            ))
+        }),
+        None => call.await,
+    };
+    let now = Instant::now();
+    let is_over = deadline.is_some_and(|deadline| deadline <= now);
+    let class = result
+        .as_ref()
+        .err()
+        .map(|status| Class::of(status, is_over));
+    // What the caller gave up says nothing about the provider.
+    if !matches!(class, Some(Class::Canceled | Class::Deadline)) {
+        let failed = class.is_some_and(Class::is_failure_of_node);
+        let elapsed = now.saturating_duration_since(started);
+        method.finished(!failed, elapsed, now);
+        let score = permit.and_then(|permit| permit.settle(failed, elapsed, timeout));
+        if let Some(score) = score {
+            node.state.set_score(score);
+        }
+    }
+    if !reference.policies.weighs() && node.state.score() != Score::FULL {
+        node.state.set_score(Score::FULL);
+    }
+    result
+}
+
+/// Leave to make a call of `method`, where a breaker looks after all that provide it.
+///
+/// # Errors
+///
+/// Its calls are stopped.
+pub(super) fn enter_service<'a>(
+    reference: &'a Reference,
+    policy: &Policy,
+    method: &MethodRef,
+) -> Result<Option<ServicePermit<'a>>, Status> {
+    let Some(options) = &policy.options().guards.breaker else {
+        return Ok(None);
+    };
+    let breaker = reference.policies.breaker(method, options);
+    breaker.enter(options).map(Some).map_err(|refusal| {
+        let wait = match &refusal {
+            Refusal::Broken { wait, .. } => *wait,
+            _ => None,
+        };
+        Status::unavailable(format!(
+            "calls of {} of {} are stopped: {refusal}",
+            method.name(),
+            reference.config.service
         ))
+        .not_processed()
+        .with_pushback(wait)
     })
 }
 

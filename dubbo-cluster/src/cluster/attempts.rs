@@ -20,6 +20,7 @@ use crate::resend::{
     Class,
     backoff::{Backoff, BackoffKind, Waits},
     budget::Spent,
+    health::{BreakerState, Permit, ServicePermit},
     idempotency::{self, IDEMPOTENCY_KEY},
     metadata::Attempted,
     policy::{Idempotency, Policy, Target},
@@ -35,6 +36,8 @@ pub(super) async fn make(
 ) -> RpcResult {
     attempt::let_others_run().await;
     let mut call = Attempts::begin(reference, target, &mut invocation)?;
+    let policy = Arc::clone(&call.policy);
+    let mut service = attempt::enter_service(reference, &policy, &invocation.method)?;
     loop {
         let (node, candidates) = match call.choose(&invocation) {
             Ok(Some(chosen)) => chosen,
@@ -44,11 +47,22 @@ pub(super) async fn make(
             }
             Err(instead) => return Err(call.give_up(instead)),
         };
+        let permit = match attempt::enter(reference, &policy, &node, &invocation.method) {
+            Ok(permit) => permit,
+            Err(refused) if call.refused(&node) => return Err(call.give_up(Some(refused))),
+            Err(_) => continue,
+        };
+        let is_probe = permit.as_ref().is_some_and(Permit::is_probe)
+            || service.as_ref().is_some_and(ServicePermit::is_probe);
         // Before this attempt adds to it.
         let replay = call.may_go_on().then(|| invocation.try_clone()).flatten();
         call.tell(&mut invocation, &node);
-        let started = Instant::now();
-        let status = match attempt::call(&node, invocation).await {
+        let (timeout, started) = (invocation.timeout, Instant::now());
+        let result = attempt::send(reference, &node, permit, invocation).await;
+        if let Some(service) = &mut service {
+            call.settle(service, result.as_ref().err(), started, timeout);
+        }
+        let status = match result {
             Ok(reply) => return Ok(call.answered(&node, reply)),
             Err(status) => status,
         };
@@ -56,6 +70,10 @@ pub(super) async fn make(
             Ok(class) => class,
             Err(answer) => return Err(answer),
         };
+        if is_probe {
+            call.stop(End::NotAdmitted, PROBE);
+            return Err(call.give_up(None));
+        }
         let next = match call.next(&node, &candidates, class, replay) {
             Ok(next) => next,
             Err(instead) => return Err(call.give_up(instead)),
@@ -82,6 +100,8 @@ struct Attempts<'a> {
     /// The number of its pool.
     pool: usize,
     tried: SmallVec<[NodeId; 4]>,
+    /// Those of them that were not called, because they are not to be now.
+    refused: SmallVec<[NodeId; 4]>,
     /// Made with the first failure: a call that works pays nothing for it.
     failed: Option<Box<FailedCall>>,
     /// How long was waited before the attempt under way.
@@ -163,6 +183,7 @@ impl<'a> Attempts<'a> {
             is_idempotent,
             pool,
             tried: SmallVec::new(),
+            refused: SmallVec::new(),
             failed: None,
             waited: Duration::ZERO,
             waits: Waits::default(),
@@ -201,7 +222,12 @@ impl<'a> Attempts<'a> {
         invocation: &Invocation,
     ) -> Result<Option<(Node, Candidates)>, Option<Status>> {
         let candidates = match self.reference.directory.list(invocation) {
-            Ok(candidates) => candidates,
+            Ok(candidates) => {
+                if self.policy.is_guarded() {
+                    self.reference.policies.listed(candidates.list().len());
+                }
+                candidates
+            }
             Err(_) if self.may_list_again() => {
                 self.was_listed_again = true;
                 return Ok(None);
@@ -256,6 +282,35 @@ impl<'a> Attempts<'a> {
         let least = RELIST + self.policy.options().min_attempt_budget;
         let left = self.time_left(Instant::now());
         !self.policy.is_compat() && !self.was_listed_again && left.is_none_or(|left| left >= least)
+    }
+
+    /// Notes that `node` is not to be called now; whether nobody else is left either.
+    fn refused(&mut self, node: &Node) -> bool {
+        let was_refused = self.refused.contains(&node.id);
+        self.refused.push(node.id);
+        self.tried.push(node.id);
+        was_refused
+    }
+
+    /// Tells the breaker of the method how an attempt ended.
+    fn settle(
+        &self,
+        service: &mut ServicePermit<'_>,
+        failure: Option<&Status>,
+        started: Instant,
+        timeout: Option<Duration>,
+    ) {
+        let Some(options) = &self.policy.options().guards.breaker else {
+            return;
+        };
+        let now = Instant::now();
+        let is_over = self.time_left(now).is_some_and(|left| left.is_zero());
+        let class = failure.map(|status| Class::of(status, is_over));
+        if !matches!(class, Some(Class::Canceled | Class::Deadline)) {
+            let failed = class.is_some_and(Class::is_failure_of_node);
+            let elapsed = now.saturating_duration_since(started);
+            service.settle(failed, elapsed, timeout, options);
+        }
     }
 
     /// Whether there may be another attempt after the one that is to begin.
@@ -382,6 +437,7 @@ impl<'a> Attempts<'a> {
         if self.time_left(now).is_some_and(|left| left < least) {
             return self.stopped(End::Deadline, NO_TIME);
         }
+        self.check_weight()?;
         if self.policy.has_pools() {
             self.enter_pool(wait, now)?;
         }
@@ -431,6 +487,28 @@ impl<'a> Attempts<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The more calls of the method fail, the fewer of them are tried again.
+    fn check_weight(&mut self) -> Result<(), Option<Status>> {
+        let policy = Arc::clone(&self.policy);
+        let Some(options) = &policy.options().guards.breaker else {
+            return Ok(());
+        };
+        let breaker = self.reference.policies.breaker(&self.method, options);
+        if breaker.state() != BreakerState::Closed {
+            return self.stopped(
+                End::NotAdmitted,
+                "not tried again because the breaker of the method has opened",
+            );
+        }
+        if fastrand::f64() < breaker.retry_weight() {
+            return Ok(());
+        }
+        self.stopped(
+            End::NotAdmitted,
+            "not tried again by chance, because many calls of the method have failed of late",
+        )
     }
 
     /// How long to wait before the next attempt.
@@ -641,5 +719,7 @@ const RELIST: Duration = Duration::from_millis(50);
 
 /// What a caller is told to wait at least when a pool is full.
 const SHORTEST_HINT: Duration = Duration::from_millis(100);
+
+const PROBE: &str = "not tried again because the call was one by which an open breaker finds out whether it may close";
 
 const NO_TIME: &str = "not tried again because the caller's deadline leaves no time for it";

@@ -64,7 +64,7 @@ impl Invoker for FailfastInvoker {
             .ok_or_else(attempt::nobody_listed)?;
         let (service, method) = (Arc::clone(&invocation.service), invocation.method.clone());
         let started = Instant::now();
-        let result = attempt::call(&node, invocation).await;
+        let result = attempt::call(&self.0, &node, invocation).await;
         result.map_err(|status| {
             if status.retry() == Retry::Never {
                 return status;

@@ -106,7 +106,7 @@ pub(super) async fn once(
 ) -> RpcResult {
     let mut failures = Failures::new(reference, &invocation, 1, candidates);
     let started = Instant::now();
-    match attempt::call(node, invocation).await {
+    match attempt::call(reference, node, invocation).await {
         Err(status) if status.retry() != Retry::Never => {
             failures.push(node, started.elapsed(), status);
             Err(failures.into_status())

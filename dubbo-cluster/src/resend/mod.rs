@@ -19,6 +19,7 @@ mod reference;
 mod resolve;
 mod switches;
 pub mod throttle;
+mod watch;
 
 use std::{
     fmt,
@@ -86,7 +87,19 @@ impl Resend {
 
     /// Switches from code, which count more than those of the rule. `None` takes them back.
     pub fn set_switches(&self, switches: impl Into<Option<Switches>>) {
-        self.0.switches.set(switches.into());
+        let switches = switches.into();
+        self.switch(|board| board.set(switches));
+    }
+
+    /// Switches as the rule says.
+    pub(crate) fn set_switches_rule(&self, switches: Option<Arc<Switches>>) {
+        self.switch(|board| board.set_rule(switches));
+    }
+
+    fn switch(&self, switch: impl FnOnce(&Board)) {
+        let shelf = self.0.shelf.lock();
+        switch(&self.0.switches);
+        shelf.force(self.switches().breaker);
     }
 
     /// What is switched now. It takes no lock.
@@ -102,15 +115,15 @@ impl Resend {
         url: &Url,
     ) -> Arc<ReferencePolicies> {
         let mut references = self.0.references.lock();
-        let resolved = self
-            .0
-            .shelf
-            .lock()
-            .resolve(&self.policies(), service, descriptor);
-        let descriptor = Arc::clone(descriptor);
-        let policies =
-            ReferencePolicies::new(self.clone(), service.clone(), descriptor, url, resolved);
-        let policies = Arc::new(policies);
+        let mut shelf = self.0.shelf.lock();
+        let policies = Arc::new(ReferencePolicies::new(
+            self.clone(),
+            service.clone(),
+            Arc::clone(descriptor),
+            url,
+            shelf.resolve(&self.policies(), service, descriptor),
+            shelf.watch(service, descriptor, self.switches().breaker),
+        ));
         references.retain(|reference| reference.strong_count() > 0);
         references.push(Arc::downgrade(&policies));
         policies

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use arc_swap::{ArcSwap, Guard};
 use dubbo_core::{
+    cluster::Node,
     invocation::Invocation,
     service::{MethodRef, ServiceDescriptor, ServiceKey},
     url::{Key, Url},
@@ -11,8 +12,10 @@ use dubbo_core::{
 
 use super::{
     Resend, Switches,
+    health::{BreakerOptions, Health, ServiceBreaker},
     policy::{Glob, Policy},
     pool,
+    watch::Watch,
 };
 
 /// The policies of one reference. Those of another document take their place while calls run.
@@ -23,6 +26,7 @@ pub struct ReferencePolicies {
     /// By the number of the method, and last for those that the service does not know.
     idempotent: Box<[bool]>,
     resolved: ArcSwap<Resolved>,
+    watch: Arc<Watch>,
 }
 
 /// Which policy each call has.
@@ -33,6 +37,10 @@ pub(super) struct Resolved {
     pub(super) by_name: BTreeMap<Arc<str>, Arc<Policy>>,
     /// That of the cluster `retrySame` where no policy is.
     pub(super) same: Arc<Policy>,
+    /// Whether any of them looks after providers.
+    pub(super) is_guarded: bool,
+    /// Whether any of them has weights follow what is seen.
+    pub(super) weighs: bool,
 }
 
 /// The policies of one method.
@@ -50,6 +58,7 @@ impl ReferencePolicies {
         descriptor: Arc<ServiceDescriptor>,
         url: &Url,
         resolved: Resolved,
+        watch: Arc<Watch>,
     ) -> Self {
         let methods = descriptor.methods().iter();
         let idempotent = methods.map(|method| {
@@ -63,6 +72,7 @@ impl ReferencePolicies {
             service,
             descriptor,
             resolved: ArcSwap::from_pointee(resolved),
+            watch,
         }
     }
 
@@ -80,14 +90,37 @@ impl ReferencePolicies {
         {
             return named;
         }
-        let choice = place(&resolved.methods, &invocation.method);
-        if !choice.coloured.is_empty()
-            && let Some(tag) = pool::tag(&invocation.attachments)
-            && let Some((_, policy)) = choice.coloured.iter().find(|(glob, _)| glob.matches(tag))
-        {
-            return Arc::clone(policy);
+        Arc::clone(resolved.choose(invocation))
+    }
+
+    /// The policy of `invocation` where it looks after providers, for attempts that are made without one.
+    pub(crate) fn guarded(&self, invocation: &Invocation) -> Option<Arc<Policy>> {
+        let resolved = self.resolved.load();
+        if !resolved.is_guarded {
+            return None;
         }
-        Arc::clone(&choice.others)
+        let policy = resolved.choose(invocation);
+        policy.is_guarded().then(|| Arc::clone(policy))
+    }
+
+    /// Who looks after `node`; `None` where a plugin does.
+    pub(crate) fn health<'n>(&self, node: &'n Node) -> Option<&'n Health> {
+        self.watch.health(node)
+    }
+
+    /// Says how many providers there are, where anybody looks after them.
+    pub(crate) fn listed(&self, count: usize) {
+        self.watch.listed(count);
+    }
+
+    /// What stops all calls of `method`.
+    pub(crate) fn breaker(&self, method: &MethodRef, options: &BreakerOptions) -> &ServiceBreaker {
+        self.watch.breaker(method, options)
+    }
+
+    /// Whether weights follow what is seen of providers.
+    pub(crate) fn weighs(&self) -> bool {
+        self.resolved.load().weighs && self.switches().weights_dynamic
     }
 
     /// That of calls that ask the same provider again, where no policy is for them.
@@ -115,6 +148,20 @@ impl ReferencePolicies {
 
     pub(super) fn exchange(&self, resolved: Resolved) {
         self.resolved.store(Arc::new(resolved));
+    }
+}
+
+impl Resolved {
+    /// The policy of `invocation` by its method and its colour.
+    fn choose(&self, invocation: &Invocation) -> &Arc<Policy> {
+        let choice = place(&self.methods, &invocation.method);
+        if choice.coloured.is_empty() {
+            return &choice.others;
+        }
+        let tag = pool::tag(&invocation.attachments);
+        let mut coloured = choice.coloured.iter();
+        let fitting = tag.and_then(|tag| coloured.find(|(glob, _)| glob.matches(tag)));
+        fitting.map_or(&choice.others, |(_, policy)| policy)
     }
 }
 

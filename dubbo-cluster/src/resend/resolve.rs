@@ -10,9 +10,11 @@ use tokio::time::Instant;
 
 use super::{
     budget::{Budget, BudgetOptions},
+    health::{Forced, Guards},
     policy::{Mode, Policy, PolicyDocument, PolicyOptions},
     pool::Pools,
     reference::{Choice, Resolved},
+    watch::Watch,
 };
 
 /// The budgets and pools of an instance. What stays as it is keeps what it has counted, whatever else changes.
@@ -20,6 +22,7 @@ use super::{
 pub(super) struct Shelf {
     pools: Option<Pools>,
     budgets: HashMap<Place, Arc<Budget>>,
+    watches: HashMap<ServiceKey, Arc<Watch>>,
 }
 
 /// The service, the name of the budget, the name of the pool.
@@ -66,10 +69,40 @@ impl Shelf {
             .chain([""])
             .map(|method| choice(document, &by_name, &rest, service, method))
             .collect();
+        let any = |of: fn(&Guards) -> bool| {
+            let mut policies = by_name.values().chain([&rest]);
+            policies.any(|policy| of(&policy.options().guards))
+        };
         Resolved {
             methods,
-            by_name,
             same,
+            is_guarded: any(|guards| !guards.is_empty()),
+            weighs: any(|guards| guards.weights.is_some()),
+            by_name,
+        }
+    }
+
+    /// Who looks after the providers of `service`.
+    pub(super) fn watch(
+        &mut self,
+        service: &ServiceKey,
+        descriptor: &Arc<ServiceDescriptor>,
+        forced: Forced,
+    ) -> Arc<Watch> {
+        let fresh = || Arc::new(Watch::new(service, descriptor));
+        let watch = self.watches.entry(service.clone()).or_insert_with(fresh);
+        if !watch.knows(descriptor) {
+            // Another interface of the same name: a generic client and a generated one.
+            *watch = fresh();
+        }
+        watch.force(forced);
+        Arc::clone(watch)
+    }
+
+    /// Has a switch decide for all that are looked after.
+    pub(super) fn force(&self, forced: Forced) {
+        for watch in self.watches.values() {
+            watch.force(forced);
         }
     }
 

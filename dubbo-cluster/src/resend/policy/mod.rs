@@ -136,6 +136,7 @@ pub struct Policy {
     name: Arc<str>,
     mode: Mode,
     options: PolicyOptions,
+    is_guarded: bool,
     pools: Pools,
     /// By the number of the pool; none without bounds.
     budgets: Box<[Arc<Budget>]>,
@@ -152,6 +153,7 @@ impl Policy {
         Self {
             name,
             mode,
+            is_guarded: !options.guards.is_empty(),
             options,
             pools,
             budgets,
@@ -166,6 +168,11 @@ impl Policy {
     /// Whether its calls are made as Dubbo makes them.
     pub fn is_compat(&self) -> bool {
         self.mode == Mode::Compat
+    }
+
+    /// Whether it looks after providers.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.is_guarded
     }
 
     /// What it says.
