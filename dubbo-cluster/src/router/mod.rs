@@ -1,5 +1,26 @@
-//! Which providers a call may go to. None of the rules themselves is linked yet; the chain that runs them is here.
+//! Which providers a call may go to: routers, the rules they go by, and the chain that runs them.
+//!
+//! ```text
+//! mesh -> affinity -> tag -> script -> condition-service -> condition-provider-app -> condition-app -> the user's own
+//! ```
+//!
+//! `docs/spec/cluster.md` §1.5 and §4. A router without a rule costs a call one wait-free look. What a rule says about a list
+//! is reckoned out once for the list and not for each call.
 
+mod affinity;
+mod call;
 mod chain;
+mod condition;
+mod document;
+mod listen;
+mod mesh;
+mod names;
+mod per_list;
+mod rules;
+mod script;
+mod tag;
 
-pub use chain::RouterChain;
+pub use self::{
+    chain::{Emptied, RouterChain},
+    names::defaults,
+};

@@ -66,6 +66,14 @@ impl Candidates {
         })
     }
 
+    /// The places in [the list](Self::list) of those that are left, rising.
+    pub fn places(&self) -> impl ExactSizeIterator<Item = usize> {
+        (0..self.len()).map(|position| match &self.kept {
+            Kept::All => position,
+            Kept::Some(kept) => kept[position] as usize,
+        })
+    }
+
     /// Keeps those for which `keep` says so.
     pub fn retain(&mut self, mut keep: impl FnMut(&Node) -> bool) {
         let list = &self.list;
