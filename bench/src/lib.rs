@@ -1,6 +1,7 @@
 //! What the measured programs share: the limits that all servers run under, and how they are asked.
 
 pub mod clock;
+pub mod cluster;
 pub mod commands;
 pub mod discovery;
 pub mod hessian2;

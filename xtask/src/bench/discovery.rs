@@ -11,36 +11,16 @@
 //! | `metadata_fetches` | how often an instance was asked what it serves |
 //! | `burst_of_100.snapshots`, `burst_of_100.directory_swaps` | what comes of 100 changes at once |
 
-use std::process::Command;
+use serde_json::{Value, json};
 
-use serde_json::{Map, Value, json};
-
-use super::{round, write_report};
-use crate::{
-    failure::Failure,
-    process::{self, Stopwatch},
-};
+use super::{figures, write_report};
+use crate::{failure::Failure, process::Stopwatch};
 
 pub(super) fn run() -> Result<String, Failure> {
     let watch = Stopwatch::start();
-    process::run(
-        &mut process::cargo(["build", "--release", "--package=bench"]),
-        "see what cargo said above",
-    )?;
-    let program = process::target_dir().join("release/bench-discovery");
-    let output = process::output(&mut Command::new(&program), "run it by hand")?;
-    let mut figures = Map::new();
-    for line in String::from_utf8_lossy(&output).lines() {
-        let figure = line.split_once(' ');
-        let figure = figure.and_then(|(name, number)| Some((name, number.parse::<f64>().ok()?)));
-        let Some((name, number)) = figure else {
-            return Err(Failure::new(
-                format!("`{line}` is no figure"),
-                format!("run {} by hand", program.display()),
-            ));
-        };
-        println!("{name:<36} {number:>10.1}");
-        figures.insert(name.to_owned(), json!(round(number)));
+    let figures = figures("discovery")?;
+    for (name, number) in &figures {
+        println!("{name:<36} {:>10.1}", number.as_f64().unwrap_or(f64::NAN));
     }
     let written = write_report("discovery", &json!({}), &Value::Object(figures))?;
     Ok(format!(

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures the project beside its peers, in one run, on one machine.
 
+mod cluster;
 mod discovery;
 mod dubbo;
 mod h2load;
@@ -8,9 +9,9 @@ mod server;
 mod triple;
 mod worker;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{failure::Failure, finish, process};
 
@@ -18,13 +19,14 @@ use crate::{failure::Failure, finish, process};
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let names: Vec<&str> = args.iter().map(String::as_str).collect();
     finish(match names[..] {
+        ["cluster"] => cluster::run(),
         ["discovery"] => discovery::run(),
         ["dubbo"] => dubbo::run(),
         ["hessian2"] => hessian2::run(),
         ["triple"] => triple::run(),
         _ => Err(Failure::new(
             format!("no bench is called `{}`", names.join(" ")),
-            "cargo xtask bench discovery|dubbo|hessian2|triple",
+            "cargo xtask bench cluster|discovery|dubbo|hessian2|triple",
         )),
     })
 }
@@ -46,6 +48,29 @@ fn write_report(name: &str, ratios: &Value, figures: &Value) -> Result<String, F
         )
     })?;
     Ok(format!("written to {}", path.display()))
+}
+
+/// Builds and runs the program `bench-NAME`, whose lines are figures: a name and a number.
+fn figures(name: &str) -> Result<Map<String, Value>, Failure> {
+    process::run(
+        &mut process::cargo(["build", "--release", "--package=bench"]),
+        "see what cargo said above",
+    )?;
+    let program = process::target_dir().join(format!("release/bench-{name}"));
+    let output = process::output(&mut Command::new(&program), "run it by hand")?;
+    let mut figures = Map::new();
+    for line in String::from_utf8_lossy(&output).lines() {
+        let figure = line.split_once(' ');
+        let figure = figure.and_then(|(name, number)| Some((name, number.parse::<f64>().ok()?)));
+        let Some((name, number)) = figure else {
+            return Err(Failure::new(
+                format!("`{line}` is no figure"),
+                format!("run {} by hand", program.display()),
+            ));
+        };
+        figures.insert(name.to_owned(), json!(round(number)));
+    }
+    Ok(figures)
 }
 
 /// Of an odd number of rounds.
