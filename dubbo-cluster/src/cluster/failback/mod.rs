@@ -31,6 +31,8 @@ use super::{
 use crate::resend::{
     Resend,
     dead_letter::{DeadLetters, Drains as _, Replaying},
+    idempotency,
+    policy::Idempotency,
 };
 
 /// Makes one attempt. When it fails the caller gets an empty answer whose attachment [`dubbo-ignored`](super::IGNORED) says
@@ -53,6 +55,9 @@ use crate::resend::{
 /// just failed comes last. Nothing of the caller's context, its deadline and its end, counts for a call that is made
 /// again. An answer of the application and a fault of the caller are the caller's at once, for they would be the same again.
 /// Calls with a stream cannot wait; their errors are the caller's, too.
+///
+/// A policy of this method that is `strict` says how long to wait (`backoff`) and from which `budget` attempts are taken; while
+/// that is used up, or the switch `retry.enabled` is off, calls wait on.
 ///
 /// One value serves one reference: what waits stays when its options change.
 pub struct Failback {
@@ -116,6 +121,10 @@ impl Invoker for FailbackInvoker {
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
         attempt::let_others_run().await;
+        let policy = self.reference.policies.of(&mut invocation);
+        if policy.options().idempotency == Idempotency::Keyed {
+            idempotency::ensure_key(&mut invocation.attachments);
+        }
         let configured = self.reference.prepare(&mut invocation).retries;
         let own = options::take_retries(&mut invocation);
         let waits = invocation.method.kind() == CallKind::Unary

@@ -21,8 +21,12 @@ use super::{
     options::Options,
 };
 use crate::resend::{
+    Class,
     backoff::{Backoff, Waits},
-    dead_letter::{Attempt, DeadLetters, Drains, Lost, REQUEST_ID, Reason, strip},
+    dead_letter::{Attempt, DeadLetters, Drains, Lost, Reason, strip},
+    idempotency::{self, REQUEST_ID},
+    metadata::Attempted,
+    pool,
     queue::{DelayQueue, Entry, Full, Pace, Turn, group_of},
 };
 
@@ -113,6 +117,7 @@ struct Progress {
     /// Who failed it last.
     avoid: Option<NodeId>,
     status: Status,
+    cause: Class,
     attempts: Vec<Attempt>,
     first_failure: u64,
 }
@@ -133,12 +138,13 @@ impl Task {
         call.reply = None;
         call.extensions.clear();
         strip(&mut call.attachments);
-        let request = call.attachments.get(REQUEST_ID);
-        let attempt = failure.attempt();
+        idempotency::ensure_id(&mut call.attachments);
+        let group = call.attachments.get(REQUEST_ID).map_or(0, group_of);
+        let (attempt, cause) = (failure.attempt(), failure.class());
         Self {
             replays: Arc::clone(replays),
             reference: Arc::clone(reference),
-            group: request.map_or_else(|| fastrand::u64(..), group_of),
+            group,
             expires: options.ttl.and_then(|ttl| Instant::now().checked_add(ttl)),
             options,
             allowed,
@@ -147,6 +153,7 @@ impl Task {
                 failures: 1,
                 waits: Waits::default(),
                 avoid: failure.node.map(|node| node.id),
+                cause,
                 status: failure.status,
                 first_failure: attempt.at,
                 attempts: vec![attempt],
@@ -156,24 +163,22 @@ impl Task {
 
     /// Makes the call once more.
     async fn turn(&self) -> Turn {
-        let result = match self.prevented().await {
-            None => self.attempt().await,
-            Some(reason) => {
-                let _ = self.give_up(reason);
-                return Turn::Done;
-            }
-        };
-        let (name, turn) = match result {
+        if let Some(reason) = self.prevented().await {
+            let _ = self.give_up(reason);
+            return Turn::Done;
+        }
+        let (name, turn) = match self.attempt().await {
             Ok(()) => ("done", Turn::Done),
-            Err(Retry::Never) => {
+            Err(NotDone::NotAllowed) => ("postponed", self.again()),
+            Err(NotDone::Failed(Retry::Never)) => {
                 let _ = self.give_up(Reason::NonRetryable);
                 ("refused", Turn::Done)
             }
-            Err(_) if self.is_used_up() => {
+            Err(NotDone::Failed(_)) if self.is_used_up() => {
                 let _ = self.give_up(Reason::Exhausted);
                 ("failed", Turn::Done)
             }
-            Err(_) => ("failed", Turn::Again(Instant::now() + self.next_wait())),
+            Err(NotDone::Failed(_)) => ("failed", self.again()),
         };
         metrics::counter!("dubbo_failback_replays_total", "result" => name).increment(1);
         turn
@@ -199,26 +204,43 @@ impl Task {
         Some(Reason::NonRetryable)
     }
 
-    async fn attempt(&self) -> Result<(), Retry> {
-        let (call, avoid) = {
+    async fn attempt(&self) -> Result<(), NotDone> {
+        let (mut call, before, cause) = {
             let progress = self.progress.lock();
-            (progress.call(), progress.avoid)
+            (progress.call(), progress.failures, progress.cause)
         };
-        let failure = match attempt(&self.reference, call, avoid).await {
+        let policies = &self.reference.policies;
+        let policy = policies.of(&mut call);
+        let pool = policy
+            .has_pools()
+            .then(|| policy.pool_of(pool::tag(&call.attachments)));
+        let budget = policy.budget(pool.unwrap_or_default());
+        let is_paid = budget.is_none_or(|budget| budget.take(Instant::now()).is_ok());
+        if !policies.switches().retry_enabled || !is_paid {
+            return Err(NotDone::NotAllowed);
+        }
+        let attempted = Attempted {
+            failures: before,
+            cause,
+            pool: pool.map(|number| &**policy.pool_at(number).name()),
+        };
+        let avoid = self.progress.lock().avoid;
+        let failure = match attempt(&self.reference, call, Some((attempted, avoid))).await {
             Ok(_) => return Ok(()),
             Err(failure) => failure,
         };
-        let retry = failure.status.retry();
+        let (retry, class) = (failure.status.retry(), failure.class());
         let attempt = failure.attempt();
         let mut progress = self.progress.lock();
         progress.failures = progress.failures.saturating_add(1);
         progress.avoid = failure.node.map(|node| node.id);
         progress.status = failure.status;
+        progress.cause = class;
         if progress.attempts.len() == KEPT {
             progress.attempts.remove(0);
         }
         progress.attempts.push(attempt);
-        Err(retry)
+        Err(NotDone::Failed(retry))
     }
 
     /// Whether it has been made again as often as it may.
@@ -227,13 +249,20 @@ impl Task {
         self.allowed.is_some_and(|allowed| replays >= allowed)
     }
 
-    /// How long to wait before the next attempt: at least as long as the provider asks for.
+    fn again(&self) -> Turn {
+        Turn::Again(Instant::now() + self.next_wait())
+    }
+
+    /// How long to wait before the next attempt: what its policy says, and at least what the provider asks for.
     fn next_wait(&self) -> Duration {
         let mut progress = self.progress.lock();
         let progress = &mut *progress;
+        let policy = self.reference.policies.method(&progress.call.method);
+        let configured = policy.options().backoff.filter(|_| !policy.is_compat());
+        let backoff = configured.unwrap_or(Backoff::FAILBACK);
         let chance = &mut self.replays.chance.lock();
         let (failures, waits) = (progress.failures, &mut progress.waits);
-        let wait = Backoff::FAILBACK.wait(failures, waits, Timing::default(), chance);
+        let wait = backoff.wait(failures, waits, Timing::default(), chance);
         progress
             .status
             .pushback()
@@ -255,6 +284,9 @@ impl Task {
         lost.attempts.clone_from(&progress.attempts);
         lost.first_failure = progress.first_failure;
         lost.priority = self.options.priority;
+        let ttl = self.options.ttl.map(|ttl| ttl.as_millis());
+        let ttl = ttl.and_then(|millis| u64::try_from(millis).ok());
+        lost.expires_at = ttl.map(|millis| progress.first_failure.saturating_add(millis));
         lost
     }
 }
@@ -273,50 +305,68 @@ pub(super) struct Failure {
     pub(super) elapsed: Duration,
 }
 
+/// Why a replay has not done it.
+enum NotDone {
+    /// It was made, and failed.
+    Failed(Retry),
+    /// Retries are switched off, or the budget of the policy is used up.
+    NotAllowed,
+}
+
 impl Failure {
     fn attempt(&self) -> Attempt {
         let node = self.node.as_ref();
         let node = node.map_or_else(String::new, |node| node.invoker.url().origin());
-        Attempt::failed(
-            node,
-            self.elapsed,
-            self.status.code(),
-            self.status.message(),
-        )
+        let (code, message) = (self.status.code(), self.status.message());
+        Attempt::failed(node, self.elapsed, code, message)
+    }
+
+    fn class(&self) -> Class {
+        match self.node {
+            Some(_) => Class::of(&self.status, false),
+            None => Class::NoProvider,
+        }
     }
 }
 
-/// Makes one attempt of a call, on another provider than `avoid` if there is one.
+/// Makes one attempt of a call: a first one, or another one, which says so and goes to another provider than the last one
+/// did, if there is one.
 pub(super) async fn attempt(
     reference: &Reference,
     mut invocation: Invocation,
-    avoid: Option<NodeId>,
+    again: Option<(Attempted<'_>, Option<NodeId>)>,
 ) -> Result<Reply, Failure> {
     let began = Instant::now();
-    let method = reference.prepare(&mut invocation);
-    let chosen = reference
-        .directory
-        .list(&invocation)
-        .and_then(|candidates| {
-            let tried = avoid.as_slice();
-            let node = reference.choose(&candidates, tried, method, &invocation)?;
-            // The one that is avoided is better than none.
-            let node = match node {
-                None => reference.choose(&candidates, &[], method, &invocation)?,
-                node => node,
-            };
-            Ok((node.ok_or_else(attempt::nobody_listed)?, candidates.len()))
-        });
     let failed = |node, status| Failure {
         node,
         status,
         elapsed: began.elapsed(),
     };
+    let avoid = again.and_then(|(_, avoid)| avoid);
+    let chosen = choose(reference, &mut invocation, avoid);
     let (node, candidates) = chosen.map_err(|status| failed(None, status))?;
+    if let Some((attempted, _)) = again {
+        attempted.write(&mut invocation.attachments, node.invoker.url().protocol());
+    }
     let method = invocation.method.clone();
     let call = Box::pin(once(reference, &node, candidates, invocation));
     let result = panics::guard(&method, call).await;
     result.map_err(|status| failed(Some(node), status))
+}
+
+fn choose(
+    reference: &Reference,
+    invocation: &mut Invocation,
+    avoid: Option<NodeId>,
+) -> Result<(Node, usize), Status> {
+    let method = reference.prepare(invocation);
+    let candidates = reference.directory.list(invocation)?;
+    let mut node = reference.choose(&candidates, avoid.as_slice(), method, invocation)?;
+    if node.is_none() {
+        // The one that is avoided is better than none.
+        node = reference.choose(&candidates, &[], method, invocation)?;
+    }
+    Ok((node.ok_or_else(attempt::nobody_listed)?, candidates.len()))
 }
 
 /// So many attempts are kept of each call.

@@ -13,7 +13,10 @@ use dubbo_core::{
 use std::sync::Arc;
 
 use super::clock;
-use crate::resend::queue::Priority;
+use crate::resend::{
+    idempotency::{self, IDEMPOTENCY_KEY, REQUEST_ID},
+    queue::Priority,
+};
 
 /// A call that nobody tries again by itself: what was called with what, how it failed, and what may become of it
 /// (`docs/spec/cluster.md` §7.12).
@@ -22,7 +25,7 @@ use crate::resend::queue::Priority;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Tells it from others, for ever. Letters sort by it as they were written.
+    /// Tells it from others, for ever. Letters sort by it as they were written, to the millisecond.
     pub id: LetterId,
     /// The id of the logical call, the same on every attempt and replay.
     pub request_id: String,
@@ -274,9 +277,8 @@ pub struct LetterId(u128);
 impl LetterId {
     /// A new one.
     pub(crate) fn new() -> Self {
-        let millis = u128::from(clock::now()) & 0xffff_ffff_ffff;
-        let chance = fastrand::u128(..) & 0x0fff_3fff_ffff_ffff_ffff;
-        Self(millis << 80 | 0x7000_8000_0000_0000_0000 | chance)
+        let fresh = idempotency::fresh().parse();
+        fresh.expect("invariant: a UUID is 32 digits")
     }
 
     /// The id of this number.
@@ -343,12 +345,6 @@ fn is_of_one_attempt(name: &str) -> bool {
         .iter()
         .any(|other| other.eq_ignore_ascii_case(name))
 }
-
-/// `docs/spec/cluster.md` §7.4.
-pub(crate) const REQUEST_ID: &str = "dubbo-request-id";
-
-/// `docs/spec/cluster.md` §7.4.
-pub(crate) const IDEMPOTENCY_KEY: &str = "dubbo-idempotency-key";
 
 const POOL: &str = "dubbo-retry-pool";
 

@@ -31,7 +31,4 @@ pub use self::{
     replay::{Precondition, Replay, Replayed},
     store::{DeadLetterStore, StoreError},
 };
-pub(crate) use self::{
-    letter::{REQUEST_ID, strip},
-    letters::Drains,
-};
+pub(crate) use self::{letter::strip, letters::Drains};
