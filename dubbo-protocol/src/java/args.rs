@@ -1,6 +1,11 @@
 //! The arguments of a call.
 
-use std::{any::type_name, fmt, sync::Arc};
+use std::{
+    any::{Any, type_name},
+    borrow::Cow,
+    fmt,
+    sync::Arc,
+};
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules};
@@ -10,7 +15,9 @@ use dubbo_hessian2::{
 
 use super::{
     describe::Declared,
+    generic,
     message::{append, from_typed, only_hessian, options},
+    text,
 };
 
 /// The arguments of a call: a tuple of up to sixteen values.
@@ -36,6 +43,14 @@ impl<T: Arguments> Message for Args<T> {
         dst: &mut BytesMut,
     ) -> Result<(), CodecError> {
         append::<T>(codec, dst, |encoder| self.0.write(index, encoder))
+    }
+
+    /// A generic call shows the arguments of the method that it asks for.
+    fn text(&self, index: usize) -> Option<Cow<'_, str>> {
+        match generic::asked(&self.0) {
+            Some(arguments) => text::of(arguments.get(index)?.value()),
+            None => text::of(self.0.get(index)?),
+        }
     }
 }
 
@@ -116,6 +131,9 @@ pub trait Arguments: Send + Sync + Sized + 'static {
 
     #[doc(hidden)]
     fn write(&self, index: usize, encoder: &mut Encoder) -> Result<(), EncodeError>;
+
+    #[doc(hidden)]
+    fn get(&self, index: usize) -> Option<&dyn Any>;
 }
 
 /// Where arguments are read from.
@@ -187,6 +205,13 @@ macro_rules! tuples {
                     ))),
                 }
             }
+
+            fn get(&self, index: usize) -> Option<&dyn Any> {
+                match index {
+                    $($index => Some(&self.$index),)*
+                    _ => None,
+                }
+            }
         }
     )*};
 }
@@ -253,6 +278,19 @@ mod tests {
             let read = payload.decode::<Args<Three>>().map(Args::unwrap);
             assert_eq!(read.expect("read"), three());
         }
+    }
+
+    #[test]
+    fn arguments_are_read_as_text_where_they_have_one() {
+        let args = Payload::typed(Args::wrap(three()));
+        let text = |index| args.text(index);
+        assert_eq!(
+            [text(0), text(1)].map(|it| it.as_deref().map(str::to_owned)),
+            [Some("a".to_owned()), Some("2".to_owned())]
+        );
+        assert_eq!([text(2), text(3)], [None, None], "a list, and no argument");
+        assert_eq!(args.value_bytes(2).as_deref(), Some(&b"\x79\x01b"[..]));
+        assert_eq!(args.value_bytes(3), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod message;
 mod ret;
 mod rpc_exception;
 mod service;
+mod text;
 
 pub use self::{
     args::{Args, Arguments, JavaValue},

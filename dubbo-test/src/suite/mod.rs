@@ -2,6 +2,7 @@
 
 pub mod center;
 pub mod discovery;
+pub mod load_balance;
 pub mod protocol;
 pub mod registry;
 pub mod report;

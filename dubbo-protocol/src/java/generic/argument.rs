@@ -11,9 +11,16 @@ use super::GenericMode;
 
 /// An argument as the caller gives it, written as its mode has it.
 #[derive(Debug)]
-pub(super) struct Argument {
+pub(in crate::java) struct Argument {
     pub(super) value: Value,
     pub(super) mode: GenericMode,
+}
+
+impl Argument {
+    /// As the caller gave it.
+    pub(in crate::java) fn value(&self) -> &Value {
+        &self.value
+    }
 }
 
 impl ToHessian for Argument {

@@ -176,6 +176,23 @@ mod tests {
         bytes
     }
 
+    #[test]
+    fn the_arguments_of_the_method_that_is_asked_for_are_the_ones_that_are_seen() {
+        let argument = |value: Value| Argument {
+            value,
+            mode: GenericMode::Gson,
+        };
+        let asked: Asked<Argument> = (
+            "sayHello".to_owned(),
+            None,
+            [argument("world".into()), argument(7.into())].into(),
+        );
+        let args = Args::wrap(asked);
+        assert_eq!(args.text(0).as_deref(), Some("world"));
+        assert_eq!(args.text(1).as_deref(), Some("7"));
+        assert_eq!(args.text(2), None);
+    }
+
     /// The arguments of vector V-P of `docs/spec/dubbo-protocol.md` §22.
     #[test]
     fn arguments_are_typed_arrays_as_java_writes_them() {

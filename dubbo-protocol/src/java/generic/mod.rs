@@ -6,6 +6,9 @@ mod client;
 mod mode;
 mod provider;
 
+use std::any::Any;
+
+use self::argument::Argument;
 use super::describe::MethodSpec;
 
 pub use self::{
@@ -13,6 +16,12 @@ pub use self::{
     mode::{GenericMode, UnknownGenericMode},
     provider::with_built_ins,
 };
+
+/// The arguments of the method that a generic call asks for; `None` when `arguments` are of another call.
+pub(super) fn asked(arguments: &dyn Any) -> Option<&[Argument]> {
+    let (_, _, arguments) = arguments.downcast_ref::<provider::Asked<Argument>>()?;
+    Some(arguments)
+}
 
 /// What every Dubbo service answers beside its own methods. The positions are [`INVOKE`], [`INVOKE_ASYNC`], [`ECHO`].
 fn built_ins() -> [MethodSpec; 3] {
