@@ -12,6 +12,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use dubbo_core::{
+    attachments::Attachments,
     cluster::{
         Candidates, Cluster, ClusterConfig, Directory, MethodConfig, Node, NodeList, NodeWeight,
     },
@@ -64,6 +65,8 @@ pub(crate) struct Got {
     pub(crate) time: Option<Duration>,
     /// Its attachment `retries`.
     pub(crate) retries: Option<String>,
+    /// All that came beside the message.
+    pub(crate) attachments: Attachments,
 }
 
 impl Scripted {
@@ -142,6 +145,7 @@ impl Invoker for Scripted {
             at: now,
             time: deadline.map(|deadline| deadline - now),
             retries: invocation.attachments.get("retries").map(str::to_owned),
+            attachments: invocation.attachments.clone(),
         });
         let answer = {
             let mut script = self.script.lock();

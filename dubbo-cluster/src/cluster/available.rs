@@ -79,3 +79,52 @@ dubbo_core::extension!(dyn Cluster, "available", |_cx| Ok(Arc::new(Available)));
 
 /// How many providers the text names.
 const SHOWN: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::status::Code;
+
+    use super::*;
+    use crate::testing::{Answer, Fixed, Scripted, asking, invocation, join};
+
+    #[tokio::test(start_paused = true)]
+    async fn cluster_t20_the_first_available_provider_is_called_once_and_none_is_an_error_that_lists_them()
+     {
+        let down = Answer::Fail(Status::unavailable("refused"));
+        let all = [
+            Scripted::at(1),
+            Scripted::with(2, [Answer::After(std::time::Duration::ZERO), down]),
+            Scripted::at(3),
+        ];
+        all[0].set_unreachable("connecting was refused");
+        let cluster = join(&Available, Fixed::of(&all), asking(&[("retries", "2")]));
+        cluster
+            .invoke(invocation())
+            .await
+            .expect("the second answers");
+        let status = cluster.invoke(invocation()).await.expect_err("fails");
+        assert!(
+            status.message().starts_with(
+                "refused (calling First of a.B: 1 of 1 attempts failed: tri://10.0.0.1:2 "
+            ),
+            "{status}"
+        );
+        let calls: Vec<_> = all.iter().map(|provider| provider.calls().len()).collect();
+        assert_eq!(
+            calls,
+            [0, 2, 0],
+            "nothing is tried again, nothing is balanced"
+        );
+
+        all[1].set_available(false);
+        all[2].set_unreachable("it is closing");
+        let status = cluster.invoke(invocation()).await.expect_err("nobody is");
+        assert_eq!(status.code(), Code::Unavailable);
+        assert!(status.is_not_processed());
+        assert_eq!(
+            status.message(),
+            "calling First of a.B: none of 3 providers is available: tri://10.0.0.1:1 (connecting was refused), \
+             tri://10.0.0.1:2, tri://10.0.0.1:3 (it is closing)"
+        );
+    }
+}

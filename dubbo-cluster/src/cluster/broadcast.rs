@@ -91,7 +91,7 @@ impl Manner for Everyone {
         let mut failures = Failures::new(reference, &invocation, count, count);
         let calls = nodes.into_iter().filter_map(move |node| {
             let copy = invocation.try_clone()?;
-            Some(attempt(node, copy))
+            Some(attempt(reference, node, copy))
         });
         let mut calls = stream::iter(calls).buffered(options.parallelism);
         let mut last = None;
@@ -117,7 +117,11 @@ impl Manner for Everyone {
     }
 }
 
-async fn attempt(node: Node, invocation: Invocation) -> (Node, Duration, RpcResult) {
+async fn attempt(
+    reference: &Reference,
+    node: Node,
+    invocation: Invocation,
+) -> (Node, Duration, RpcResult) {
     attempt::let_others_run().await;
     let started = Instant::now();
     if invocation
@@ -128,7 +132,7 @@ async fn attempt(node: Node, invocation: Invocation) -> (Node, Duration, RpcResu
             Status::deadline_exceeded("the call's deadline passed before this provider's turn");
         return (node, Duration::ZERO, Err(late.not_processed()));
     }
-    let result = attempt::call(&node, invocation).await;
+    let result = attempt::call(reference, &node, invocation).await;
     (node, started.elapsed(), result)
 }
 
@@ -155,3 +159,143 @@ const PARALLELISM: Key<usize> = Key {
     name: "broadcast.parallelism",
     default: || 1,
 };
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::status::{Code, Origin};
+
+    use super::*;
+    use crate::testing::{Answer, Fixed, Scripted, asking, invocation, invocation_of, join};
+
+    fn down() -> Answer {
+        Answer::Fail(
+            Status::unavailable("refused")
+                .with_origin(Origin::Transport)
+                .not_processed(),
+        )
+    }
+
+    /// Ten providers, those at the `failing` ports of which fail.
+    fn ten(failing: impl Fn(u16) -> bool) -> Vec<Arc<Scripted>> {
+        let of = |port| {
+            let answer = if failing(port) {
+                down()
+            } else {
+                Answer::After(Duration::ZERO)
+            };
+            Scripted::with(port, [answer])
+        };
+        (1..=10).map(of).collect()
+    }
+
+    fn called(providers: &[Arc<Scripted>]) -> usize {
+        providers
+            .iter()
+            .map(|provider| provider.calls().len())
+            .sum()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cluster_t20_a_broadcast_ends_when_its_share_of_providers_has_failed() {
+        for (percent, count, failing, asked, named) in [
+            ("50", 10, 6, 5, 5),
+            ("0", 10, 6, 1, 1),
+            ("100", 10, 1, 10, 1),
+            ("100", 10, 10, 10, 8),
+            ("33", 3, 1, 1, 1),
+            ("34", 3, 3, 1, 1),
+            ("67", 3, 3, 2, 2),
+            ("101", 10, 1, 10, 1),
+            ("-1", 10, 2, 10, 2),
+            ("", 10, 2, 10, 2),
+        ] {
+            let mut all = ten(|port| port <= failing);
+            all.truncate(count);
+            let config = asking(&[("broadcast.fail.percent", percent)]);
+            let cluster = join(&Broadcast, Fixed::of(&all), config);
+            let status = cluster.invoke(invocation()).await.expect_err("some fail");
+            assert_eq!(called(&all), asked, "{percent} percent of {count}");
+            let text = status.message();
+            assert_eq!(text.matches("tri://").count(), named, "{text}");
+            assert_eq!(status.code(), Code::Unavailable);
+            let all_failed = failing as usize >= asked;
+            assert_eq!(
+                status.is_not_processed(),
+                all_failed,
+                "{percent} percent of {count}: {text}"
+            );
+        }
+        let all = ten(|port| port <= 6);
+        let config = asking(&[("broadcast.fail.percent", "50")]);
+        let status = join(&Broadcast, Fixed::of(&all), config)
+            .invoke(invocation())
+            .await;
+        let text = status.expect_err("fails");
+        let want =
+            "; no further one was called after 5 had failed, for `broadcast.fail.percent` is 50";
+        assert!(text.message().contains(want), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn providers_are_called_one_after_the_other_or_so_many_at_a_time() {
+        for (parallelism, want) in [("", 100), ("1", 100), ("4", 30), ("0", 100), ("99", 10)] {
+            let all: Vec<_> = (1..=10)
+                .map(|port| Scripted::with(port, [Answer::After(Duration::from_millis(10))]))
+                .collect();
+            let config = asking(&[("broadcast.parallelism", parallelism)]);
+            let start = Instant::now();
+            let cluster = join(&Broadcast, Fixed::of(&all), config);
+            cluster.invoke(invocation()).await.expect("all answer");
+            assert_eq!(called(&all), 10);
+            assert_eq!(
+                start.elapsed().as_millis(),
+                want,
+                "{parallelism:?} at a time"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_deadline_of_the_call_ends_it_and_says_who_had_no_turn() {
+        let all: Vec<_> = (1..=3)
+            .map(|port| Scripted::with(port, [Answer::After(Duration::from_millis(60))]))
+            .collect();
+        let mut call = invocation();
+        call.deadline = Some(Instant::now() + Duration::from_millis(100));
+        let start = Instant::now();
+        let cluster = join(&Broadcast, Fixed::of(&all), asking(&[]));
+        let status = cluster.invoke(call).await.expect_err("too late");
+        assert_eq!(
+            (status.code(), start.elapsed().as_millis()),
+            (Code::DeadlineExceeded, 100)
+        );
+        assert_eq!(called(&all), 2);
+        assert!(!status.is_not_processed(), "the first has done it");
+        assert!(
+            status
+                .message()
+                .starts_with("the call's deadline passed before this provider's turn"),
+            "{status}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_a_stream_goes_to_a_lone_provider_or_is_refused() {
+        for (method, ok) in [("First", true), ("Upload", false), ("Download", false)] {
+            let all = ten(|_| false);
+            let cluster = join(&Broadcast, Fixed::of(&all[..1]), asking(&[]));
+            assert!(
+                cluster.invoke(invocation_of(method)).await.is_ok(),
+                "{method}"
+            );
+            let cluster = join(&Broadcast, Fixed::of(&all[1..]), asking(&[]));
+            match cluster.invoke(invocation_of(method)).await {
+                Ok(_) => assert!(ok, "{method}"),
+                Err(status) => assert!(
+                    !ok && status.code() == Code::Unimplemented && called(&all) == 1,
+                    "{method}: {status}"
+                ),
+            }
+        }
+    }
+}

@@ -187,7 +187,7 @@ impl Manner for Forked {
         let mut branches = nodes.iter().zip(copies);
         let begin = |_| {
             let (node, copy) = branches.next()?;
-            Some(attempt::call(node, copy))
+            Some(attempt::call(reference, node, copy))
         };
         let raced = race(pace, begin, |status| status.retry() == Retry::Never).await;
         if let Some((_, answer)) = raced.answer {
@@ -258,3 +258,223 @@ const ALLOW_UNSAFE: Key<bool> = Key {
     name: "forking.allow-unsafe",
     default: || false,
 };
+
+#[cfg(test)]
+mod tests {
+    use dubbo_core::{
+        cluster::NodeWeight,
+        codegen::Proto,
+        payload::Adapter as _,
+        service::{MethodDescriptor, ServiceDescriptor, ServiceKey},
+        status::Code,
+    };
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::testing::{
+        Answer, Fixed, Scripted, asking, asking_of, invocation, invocation_of, join,
+    };
+
+    fn ok(millis: u64) -> Answer {
+        Answer::After(Duration::from_millis(millis))
+    }
+
+    fn fails(millis: u64) -> Answer {
+        Answer::FailAfter(Duration::from_millis(millis), Status::unavailable("down"))
+    }
+
+    fn forking(params: &[(&str, &str)], providers: &[Arc<Scripted>]) -> Arc<dyn Invoker> {
+        join(&Forking::default(), Fixed::of(providers), asking(params))
+    }
+
+    fn called(providers: &[Arc<Scripted>]) -> Vec<usize> {
+        providers
+            .iter()
+            .map(|provider| provider.calls().len())
+            .collect()
+    }
+
+    const SAFE: (&str, &str) = ("idempotent", "true");
+
+    #[tokio::test(start_paused = true)]
+    async fn cluster_t25_the_first_success_of_the_forks_wins_and_the_others_are_dropped_at_once() {
+        let refused = || Answer::FailAfter(Duration::from_millis(7), Status::business("sold out"));
+        for (forks, answers, took, code, calls) in [
+            ("2", [fails(5), ok(20), ok(1)], 20, None, [1, 1, 0]),
+            ("", [fails(5), ok(20), ok(1)], 20, None, [1, 1, 0]),
+            (
+                "2",
+                [fails(5), fails(20), ok(1)],
+                20,
+                Some(Code::Unavailable),
+                [1, 1, 0],
+            ),
+            ("0", [fails(5), ok(20), ok(9)], 9, None, [1, 1, 1]),
+            ("-1", [ok(300), ok(200), ok(100)], 100, None, [1, 1, 1]),
+            ("99", [ok(300), ok(5), ok(100)], 5, None, [1, 1, 1]),
+            ("1", [ok(30), ok(5), ok(1)], 30, None, [1, 0, 0]),
+            (
+                "3",
+                [fails(1), refused(), ok(20)],
+                7,
+                Some(Code::Business),
+                [1, 1, 1],
+            ),
+        ] {
+            let name = format!("{forks} forks of {answers:?}");
+            let mut port = 0;
+            let all = answers.map(|answer| {
+                port += 1;
+                Scripted::with(port, [answer])
+            });
+            let start = Instant::now();
+            let result = forking(&[SAFE, ("forks", forks)], &all)
+                .invoke(invocation())
+                .await;
+            assert_eq!(result.err().map(|status| status.code()), code, "{name}");
+            assert_eq!(start.elapsed().as_millis(), took, "{name}");
+            assert_eq!(called(&all), calls, "{name}");
+            assert!(
+                all.iter().all(|provider| provider.in_flight() == 0),
+                "{name}: losers are gone"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cluster_t25_fewer_that_can_be_chosen_are_fewer_branches() {
+        for (available, calls) in [
+            ([false, true, false], [0, 1, 0]),
+            ([true, false, true], [1, 0, 1]),
+            ([false, false, false], [1, 1, 0]),
+        ] {
+            let all = [1, 2, 3].map(|port| Scripted::with(port, [ok(5)]));
+            for (provider, available) in all.iter().zip(available) {
+                provider.set_available(available);
+            }
+            let cluster = forking(&[SAFE], &all);
+            assert!(cluster.invoke(invocation()).await.is_ok());
+            assert_eq!(called(&all), calls, "{available:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cluster_t25_a_call_ends_with_its_time_and_tells_of_every_branch() {
+        for (timeout, own, want) in [
+            ("", None, 1_000),
+            ("3s", None, 3_000),
+            ("250", None, 250),
+            ("3s", Some(100), 100),
+        ] {
+            let all = [
+                Scripted::with(1, [fails(5)]),
+                Scripted::with(2, [Answer::Hang]),
+            ];
+            let mut call = invocation();
+            call.timeout = own.map(Duration::from_millis);
+            let start = Instant::now();
+            let status = forking(&[SAFE, ("timeout", timeout)], &all)
+                .invoke(call)
+                .await;
+            let status = status.expect_err("nobody answers");
+            let took = start.elapsed().as_millis();
+            assert_eq!(
+                (status.code(), took),
+                (Code::DeadlineExceeded, want),
+                "{timeout:?}"
+            );
+            let text = status.message();
+            for part in [
+                "calling First of a.B: 2 of 2 attempts failed: ",
+                "tri://10.0.0.1:1 unavailable after 5ms, tri://10.0.0.1:2 deadline_exceeded after ",
+            ] {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_may_be_repeated_is_forked() {
+        let method = |name: &'static str, idempotent| MethodDescriptor {
+            idempotent,
+            ..MethodDescriptor::new(name, CallKind::Unary)
+        };
+        let methods = vec![method("Read", true), method("Write", false)];
+        let descriptor = Arc::new(ServiceDescriptor::new("a.B", methods));
+        for (params, name, branches) in [
+            (&[][..], "Read", 2),
+            (&[], "Write", 1),
+            (&[("methods.Write.idempotent", "true")], "Write", 2),
+            (&[("forking.allow-unsafe", "true")], "Write", 2),
+            (&[("methods.Read.idempotent", "false")], "Read", 1),
+        ] {
+            let all = [1, 2, 3].map(|port| Scripted::with(port, [ok(5)]));
+            let config = asking_of(&descriptor, params);
+            let cluster = join(&Forking::default(), Fixed::of(&all), config);
+            let mut call = invocation();
+            call.method = descriptor.find(name).expect("is there");
+            cluster.invoke(call).await.expect("answers");
+            assert_eq!(
+                called(&all).iter().sum::<usize>(),
+                branches,
+                "{name} with {params:?}"
+            );
+        }
+        // A stream of requests cannot be sent twice, one of answers has one winner.
+        for (name, branches) in [("Upload", 1), ("Download", 2)] {
+            let all = [1, 2, 3].map(|port| Scripted::with(port, [ok(5)]));
+            forking(&[SAFE], &all)
+                .invoke(invocation_of(name))
+                .await
+                .expect("answers");
+            assert_eq!(called(&all).iter().sum::<usize>(), branches, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_an_error_of_the_reference() {
+        for (key, value) in [
+            ("forks", "two"),
+            ("timeout", "soon"),
+            ("idempotent", "maybe"),
+            ("methods.First.forking.allow-unsafe", "1"),
+        ] {
+            let joined = Forking::default().join(Fixed::of(&[]), asking(&[(key, value)]));
+            let error = joined.err().expect(key).to_string();
+            assert!(
+                error.starts_with(&format!("parameter `{key}` is {value:?}: ")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_is_encoded_once_where_all_branches_need_the_same_bytes() {
+        let java = MethodDescriptor::java("get", CallKind::Unary, ["int"], "int");
+        let message = MethodDescriptor::new("Get", CallKind::Unary);
+        for (protocols, method, want) in [
+            (&["tri", "tri"][..], &message, "3 bytes of protobuf"),
+            (&["tri"], &message, "Proto(\"x\")"),
+            (&["tri", "injvm"], &message, "Proto(\"x\")"),
+            (&["tri", "tri"], &java, "Proto(\"x\")"),
+        ] {
+            let nodes: Vec<Node> = protocols
+                .iter()
+                .map(|protocol| {
+                    let url = crate::testing::url(1).with_protocol(*protocol);
+                    Node::new(Scripted::of(url, []), NodeWeight::constant(1))
+                })
+                .collect();
+            let service = Arc::new(ServiceDescriptor::new("a.B", vec![method.clone()]));
+            let payload = Payload::typed(Proto::wrap("x".to_owned()));
+            let mut call = Invocation::new(
+                Arc::new(ServiceKey::new("a.B")),
+                MethodRef::new(service, 0),
+                Body::Unary(payload),
+            );
+            encode_once(&mut call, &nodes);
+            let got = format!("{:?}", call.body);
+            assert!(got.contains(want), "{protocols:?}: {got}");
+        }
+    }
+}

@@ -2,8 +2,10 @@
 
 mod concat;
 mod grouped;
+#[cfg(test)]
+mod tests;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, error::Error as _, sync::Arc};
 
 use dubbo_core::{
     cluster::{Candidates, Cluster, ClusterConfig, Directory, Merger, PerMethod},
@@ -18,7 +20,7 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 
 use self::grouped::{Group, Grouped, group_of};
 use super::{
-    Failover,
+    FailedCall, Failover,
     attempt::Reference,
     joined::{Joined, Manner},
 };
@@ -240,11 +242,15 @@ fn unmerged(service: &ServiceKey, method: &MethodRef, groups: &str, error: BoxEr
     Status::internal(text).done().with_source(error)
 }
 
-/// Whether there was no provider: what Dubbo Java numbers 6.
+/// Whether there was no provider to try: what Dubbo Java numbers 6.
 fn is_nobody(status: &Status) -> bool {
+    let was_tried = status
+        .source()
+        .is_some_and(|source| source.is::<FailedCall>());
     status.is_not_processed()
         && status.origin() == Origin::Framework
         && status.code() == Code::Unavailable
+        && !was_tried
 }
 
 dubbo_core::extension!(dyn Cluster, "mergeable", |_cx| Ok(Arc::new(Mergeable)));
