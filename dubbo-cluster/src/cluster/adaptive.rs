@@ -110,3 +110,116 @@ const LOAD_BALANCE: Key<String> = Key {
     name: "loadbalance",
     default: || "random".to_owned(),
 };
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+    use dubbo_core::{
+        cluster::{Node, NodeWeight},
+        invocation::Reply,
+        status::Status,
+        url::Url,
+    };
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::testing::{Fixed, asking, invocation, join};
+
+    /// A provider that answers or refuses with this text and says how much room it has.
+    struct Limited {
+        url: Url,
+        refuses: Option<&'static str>,
+        remaining: &'static str,
+        asked: Mutex<Option<String>>,
+    }
+
+    #[async_trait]
+    impl Invoker for Limited {
+        fn url(&self) -> &Url {
+            &self.url
+        }
+
+        async fn invoke(&self, invocation: Invocation) -> RpcResult {
+            *self.asked.lock() = invocation.attachments.get(ENABLED).map(str::to_owned);
+            let mut said = Attachments::new();
+            if !self.remaining.is_empty() {
+                said.insert(REMAINING, self.remaining);
+            }
+            if let Some(text) = self.refuses {
+                return Err(Status::resource_exhausted(text).with_attachments(said));
+            }
+            let mut reply = Reply::new(invocation.body);
+            reply.trailers = said;
+            Ok(reply)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn providers_are_asked_for_their_room_and_believed() {
+        for (refuses, remaining, want) in [
+            (None, "17", Some(17)),
+            (None, " 0 ", Some(0)),
+            (None, "", None),
+            (None, "many", None),
+            (Some("no room"), "3", Some(3)),
+            (
+                Some("adaptive service interrupted: reach limitation"),
+                "0",
+                None,
+            ),
+        ] {
+            let provider = Arc::new(Limited {
+                url: crate::testing::url(1),
+                refuses,
+                remaining,
+                asked: Mutex::default(),
+            });
+            let node = Node::new(Arc::clone(&provider) as _, NodeWeight::constant(1));
+            let directory = Fixed::of(&[]);
+            directory.set_nodes([node.clone()]);
+            let config = asking(&[("cluster", "adaptiveService"), ("loadbalance", "p2c")]);
+            let cluster = join(&AdaptiveService, directory, config);
+            let result = cluster.invoke(invocation()).await;
+            assert_eq!(result.is_err(), refuses.is_some());
+            assert_eq!(provider.asked.lock().as_deref(), Some("1"));
+            let state = node.state.method(&invocation().method);
+            let said = || state.remaining(Instant::now());
+            assert_eq!(said(), want, "{refuses:?} {remaining:?}");
+            tokio::time::advance(Duration::from_secs(11)).await;
+            assert_eq!(said(), None, "not for ever");
+        }
+    }
+
+    #[test]
+    fn another_load_balance_is_refused_where_it_is_said() {
+        for (params, why) in [
+            (&[("cluster", "adaptive"), ("loadbalance", "P2C")][..], ""),
+            (
+                &[("cluster", "AdaptiveService")],
+                "the cluster `AdaptiveService` needs the load balance `p2c`, and `First` has `random`: set `loadbalance: p2c`",
+            ),
+            (
+                &[
+                    ("methods.Second.cluster", "adaptive"),
+                    ("methods.Second.loadbalance", "roundrobin"),
+                ],
+                "the cluster `adaptive` needs the load balance `p2c`, and `Second` has `roundrobin`: set `loadbalance: p2c`",
+            ),
+            (
+                &[
+                    ("methods.Second.cluster", "adaptive"),
+                    ("methods.Second.loadbalance", "p2c"),
+                ],
+                "",
+            ),
+        ] {
+            let joined = AdaptiveService.join(Fixed::of(&[]), asking(params));
+            let error = joined
+                .err()
+                .map_or_else(String::new, |error| error.to_string());
+            assert_eq!(error, why, "{params:?}");
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Degradation: an answer in place of the providers', when they fail a call or without asking them.
 
 mod rule;
+#[cfg(test)]
+mod tests;
 
 use std::{fmt, sync::Arc};
 
