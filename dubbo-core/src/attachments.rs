@@ -149,6 +149,18 @@ impl Attachments {
         }
     }
 
+    /// Drops everything whose name `gone` is true for: as [`retain`](Self::retain), for a question that takes nothing to be
+    /// asked again, so that nothing has to be set aside.
+    pub fn remove_where(&mut self, gone: impl Fn(&str) -> bool) {
+        self.own.retain(|(name, _)| !gone(plain_name(name)));
+        let Some(wire) = &mut self.wire else { return };
+        let is_gone =
+            |name: &&HeaderName| !is_reserved(name.as_str()) && gone(plain_name(name.as_str()));
+        while let Some(name) = wire.keys().find(is_gone).cloned() {
+            Arc::make_mut(wire).remove(name);
+        }
+    }
+
     /// Adds everything in `other`.
     pub fn extend(&mut self, other: &Self) {
         if self.is_empty() {
@@ -556,6 +568,19 @@ mod tests {
         assert!(all.contains("a") && all.contains("b"));
         assert!(!all.contains("blob") && !all.contains("path"));
         assert!(before.contains("blob"), "a copy has its own");
+    }
+
+    #[test]
+    fn what_is_removed_by_a_question_is_what_is_not_kept_by_its_opposite() {
+        let mut all = received(&[("blob-bin", "AAE"), ("a", "1"), ("te", "x"), ("token", "t")]);
+        all.append("Path", "2");
+        let gone = |name: &str| matches!(name, "blob" | "Path" | "token" | "te");
+        let mut kept = all.clone();
+        kept.retain(|name| !gone(name));
+        all.remove_where(gone);
+        let names = |all: &Attachments| all.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&all), ["a"]);
+        assert_eq!(names(&all), names(&kept));
     }
 
     #[test]

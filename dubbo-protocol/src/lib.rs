@@ -1,8 +1,10 @@
-//! How calls travel: Triple over HTTP/2, and calls within the process.
+//! How calls travel: Triple over HTTP/2, the classic protocol, and calls within the process; and what stands before and
+//! behind them by name, the [filters](filter).
 
 mod catalog;
 mod dubbo;
 mod endpoint;
+pub mod filter;
 #[doc(hidden)]
 pub mod fuzzing;
 mod generated;
@@ -10,6 +12,7 @@ mod injvm;
 pub mod java;
 mod net;
 mod pushback;
+mod reject;
 mod servers;
 mod triple;
 

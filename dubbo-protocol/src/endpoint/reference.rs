@@ -57,6 +57,11 @@ impl<O: Opener> Reference<O> {
         }
     }
 
+    /// Why a call should go elsewhere, when the provider has said so.
+    pub(crate) fn closing(&self) -> String {
+        format!("{} says that it is closing", self.address)
+    }
+
     /// How many calls are under way.
     pub(crate) fn in_flight(&self) -> usize {
         self.calls.load(Ordering::Relaxed)

@@ -10,7 +10,10 @@ use dubbo_hessian2::{
 };
 
 use super::{BodyError, request::PROTOCOL, string};
-use crate::java::{read_attachments, write_attachments_with};
+use crate::{
+    java::{read_attachments, write_attachments_with},
+    reject::CLOSING,
+};
 
 /// What an answer with status 20 says.
 #[derive(Debug)]
@@ -146,9 +149,6 @@ fn append(attachments: Option<&Attachments>, dst: &mut BytesMut) -> Result<(), C
     }
     Ok(())
 }
-
-/// By this a server says that it is about to stop (`docs/spec/dubbo-protocol.md` §21).
-pub(crate) const CLOSING: &str = "closing";
 
 /// How long whoever tries again should wait first, in milliseconds (`docs/spec/cluster.md` §7.4).
 pub(crate) const PUSHBACK: &str = "dubbo-retry-pushback-ms";

@@ -15,7 +15,7 @@ use super::super::{
 use crate::{
     endpoint::Place,
     java::{from_throwable, options},
-    pushback,
+    pushback, reject,
 };
 
 /// A response, as the caller sees it.
@@ -50,7 +50,7 @@ impl Answer {
             }
             Outcome::Exception(thrown) => {
                 let status = from_throwable(thrown).with_attachments(response.attachments);
-                Err(status.with_pushback(wait))
+                Err(reject::read(status.with_pushback(wait)))
             }
         };
         Self { result, is_closing }

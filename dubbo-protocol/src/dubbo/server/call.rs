@@ -31,7 +31,7 @@ use crate::{
     dubbo::{
         body::{
             request::{Request, takes_attachments},
-            response::{CLOSING, PUSHBACK, take_own},
+            response::{PUSHBACK, take_own},
         },
         frame::{Frame, HESSIAN2},
         status::{
@@ -41,6 +41,7 @@ use crate::{
     },
     java::options,
     pushback,
+    reject::CLOSING,
 };
 
 /// A call that has come.

@@ -24,7 +24,7 @@ use super::{
     connection::Connection,
     failure::Failure,
 };
-use crate::endpoint::Place;
+use crate::{endpoint::Place, reject};
 
 /// An answer that has begun.
 pub(super) enum Answer {
@@ -54,7 +54,8 @@ impl Answer {
                 return Ok(Self::Ended(Attachments::from_headers(headers)));
             }
             Some(Err(status)) => {
-                return Err(status.with_attachments(Attachments::from_headers(headers)));
+                let status = status.with_attachments(Attachments::from_headers(headers));
+                return Err(reject::read(status));
             }
             Some(Ok(())) | None => {}
         }
@@ -169,7 +170,13 @@ impl Incoming {
                 if self.exception && status.code() == Code::Unknown {
                     status = status.with_origin(Origin::Business);
                 }
-                Err(status.with_attachments(Attachments::from_headers(trailers)))
+                let status = status.with_attachments(Attachments::from_headers(trailers));
+                // Whoever has sent a message has begun.
+                Err(if self.any_bytes {
+                    status
+                } else {
+                    reject::read(status)
+                })
             }
             None => Err(self
                 .without_status("grpc-status in the trailers")

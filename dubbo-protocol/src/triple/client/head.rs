@@ -12,7 +12,7 @@ use dubbo_core::{
     status::Status,
 };
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{CONTENT_TYPE, TE, USER_AGENT},
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -37,6 +37,7 @@ pub(super) struct Heads {
     service: ServiceKey,
     group: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    token: Option<HeaderValue>,
 }
 
 impl Heads {
@@ -74,6 +75,23 @@ impl Heads {
             descriptor: Arc::clone(descriptor),
             uris,
             service,
+            token: None,
+        })
+    }
+
+    /// With what the provider wants to see in every call, unless a caller sends another one.
+    ///
+    /// # Errors
+    ///
+    /// A request cannot carry it.
+    pub(super) fn with_token(self, token: Option<&str>) -> Result<Self, String> {
+        let token = token.map(|token| {
+            let value = HeaderValue::from_bytes(token.as_bytes());
+            value.map_err(|_| "the token has a character that a header cannot carry".to_owned())
+        });
+        Ok(Self {
+            token: token.transpose()?,
+            ..self
         })
     }
 
@@ -111,6 +129,9 @@ impl Heads {
         attachments
             .write_to(&mut headers)
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        if let Some(token) = &self.token {
+            headers.entry(TOKEN).or_insert_with(|| token.clone());
+        }
         // dubbo-go sees one attachment more.
         attachments.write_spellings_to(&mut headers);
         // A caller may name another agent, as with every gRPC client.
@@ -202,6 +223,7 @@ fn named(what: &str, value: &str) -> Result<HeaderValue, String> {
         .map_err(|_| format!("the {what} {value:?} has a character that a header cannot carry"))
 }
 
+const TOKEN: HeaderName = HeaderName::from_static("token");
 const GRPC_PROTO: HeaderValue = HeaderValue::from_static("application/grpc+proto");
 const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
 

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     connection::Http2,
+    departure::Departure,
     exchange::{Outgoing, Terms},
     failure::Failure,
     replies::Keep,
@@ -25,6 +26,7 @@ use crate::endpoint::{Deadline, Reference};
 pub(super) struct TripleInvoker {
     pub(super) reference: Reference<Http2>,
     pub(super) terms: Terms,
+    pub(super) departure: Departure,
     /// The tasks that send what is left of a request after its reply has begun.
     pub(super) uploads: TaskTracker,
 }
@@ -36,11 +38,12 @@ impl Invoker for TripleInvoker {
     }
 
     fn is_available(&self) -> bool {
-        self.reference.is_available()
+        self.reference.is_available() && !self.departure.is_near()
     }
 
     fn why_unavailable(&self) -> Option<String> {
-        self.reference.why_unavailable()
+        let near = || self.departure.is_near().then(|| self.reference.closing());
+        self.reference.why_unavailable().or_else(near)
     }
 
     fn in_flight(&self) -> usize {
@@ -106,8 +109,10 @@ impl TripleInvoker {
                 counted: [counted, self.reference.count_call()],
             };
             let (left, status) = match call.send(&self.terms, &connection, sent, keep).await {
-                Ok(reply) => return Ok(reply),
-                Err(Failure::Final(status)) => return Err(status),
+                Ok(reply) => return self.departure.hear(Ok(reply), &connection),
+                Err(Failure::Final(status)) => {
+                    return self.departure.hear(Err(status), &connection);
+                }
                 Err(Failure::ConnectionGone(status)) => (&mut moves_left, status),
                 Err(Failure::Refused(status)) => (&mut repeats_left, status),
             };

@@ -8,11 +8,13 @@
 //! | `exchange` | one attempt on one connection |
 //! | `socket`, `mend` | the peer's bytes: when they came, and what is wrong with them |
 //! | `head`, `upload` | what is sent |
+//! | `departure` | whether the provider has said that it is about to end |
 //! | `answer`, `replies` | what is received |
 //! | `failure` | what goes wrong, in words |
 
 mod answer;
 mod connection;
+mod departure;
 mod exchange;
 mod failure;
 mod head;
@@ -34,7 +36,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use self::{
-    connection::Http2, exchange::Terms, head::Heads, invoker::TripleInvoker,
+    connection::Http2, departure::Departure, exchange::Terms, head::Heads, invoker::TripleInvoker,
     options::ConnectOptions,
 };
 use super::limits::Limits;
@@ -89,6 +91,8 @@ impl Client {
         };
         let options = ConnectOptions::read(url).map_err(|error| refused(error.to_string()))?;
         let limits = Limits::of_calls(url).map_err(|error| refused(error.to_string()))?;
+        let departure = Departure::read(url).map_err(|error| refused(error.to_string()))?;
+        let token = url.param("token").filter(|token| !token.is_empty());
         let address = address(url, default_port);
         let path = match url.path() {
             "" => service.interface(),
@@ -99,8 +103,9 @@ impl Client {
         } else {
             Scheme::HTTP
         };
-        let heads =
-            Heads::new(&scheme, &address, path, url.service_key(), service).map_err(refused)?;
+        let heads = Heads::new(&scheme, &address, path, url.service_key(), service)
+            .and_then(|heads| heads.with_token(token))
+            .map_err(refused)?;
         Ok(Arc::new(TripleInvoker {
             reference: Reference::new(url, self.endpoint(address.into(), options)),
             terms: Terms {
@@ -108,6 +113,7 @@ impl Client {
                 limits,
                 rules: self.rules.clone(),
             },
+            departure,
             uploads: self.uploads.clone(),
         }))
     }

@@ -1,0 +1,106 @@
+//! Who called what, when, and how it ended (`docs/spec/cluster.md` §6.3).
+
+mod date;
+mod line;
+mod writer;
+
+use std::{path::PathBuf, sync::Arc, time::SystemTime};
+
+use dubbo_core::{
+    extension,
+    extension::{BoxError, ExtensionContext},
+    filter::{Filter, Next},
+    invocation::{Invocation, RpcResult},
+    url::Key,
+};
+use tokio::time::Instant;
+
+use self::{
+    line::Line,
+    writer::{Logs, Writer},
+};
+use super::{
+    Calling,
+    watch::{End, Watch},
+};
+
+/// Writes a line for each request when it is over. `accesslog=true` or `default` makes it an event of `tracing` at the level
+/// `INFO`, with the target `dubbo::accesslog`; anything else is the path of a file, which needs `accesslog.allow-file=true`,
+/// because a path may come from a rule.
+struct AccessLog(Option<Log>);
+
+#[derive(Clone)]
+enum Log {
+    Events,
+    File(Arc<Writer>),
+}
+
+impl AccessLog {
+    fn read(cx: &ExtensionContext<'_>) -> Result<Self, BoxError> {
+        let value = cx.url.param("accesslog").unwrap_or_default();
+        let is_fixed = cx.url.get(&FIXED_PATH)?;
+        Ok(Self(match value {
+            "" | "false" => None,
+            "true" | "default" => Some(Log::Events),
+            _ if is_fixed => Some(Log::Events),
+            path => {
+                if !cx.url.get(&ALLOW_FILE)? {
+                    return Err(format!(
+                        "`accesslog` is the path {path:?}, and files are not allowed: set `accesslog.allow-file` to `true` \
+                         among the parameters, or `accesslog` to `true` for events"
+                    )
+                    .into());
+                }
+                let logs = cx.shared::<Logs>();
+                Some(Log::File(logs.writer(PathBuf::from(path))?))
+            }
+        }))
+    }
+}
+
+impl Log {
+    async fn call(&self, invocation: Invocation, next: Next<'_>) -> RpcResult {
+        let line = Line::begin(&invocation, SystemTime::now());
+        let (began, log) = (Instant::now(), self.clone());
+        let watch = Watch::new(move |end: End<'_>| {
+            let line = line.ended(&end, began.elapsed());
+            match log {
+                Self::Events => line.tell(),
+                Self::File(writer) => writer.write(line),
+            }
+        });
+        watch.settle(next.run(invocation).await)
+    }
+}
+
+impl Filter for AccessLog {
+    fn invoke<'a, 'n, 'c>(&'a self, invocation: Invocation, next: Next<'n>) -> Calling<'c>
+    where
+        'a: 'c,
+        'n: 'c,
+        Self: 'c,
+    {
+        match &self.0 {
+            Some(log) => Box::pin(log.call(invocation, next)),
+            None => next.run(invocation),
+        }
+    }
+}
+
+extension!(dyn Filter, "accesslog", |cx| Ok(Arc::new(AccessLog::read(
+    cx
+)?)));
+
+const ALLOW_FILE: Key<bool> = Key {
+    name: "accesslog.allow-file",
+    default: || false,
+};
+
+/// Dubbo Java's: the path is that of its logging library.
+const FIXED_PATH: Key<bool> = Key {
+    name: "accesslog.fixed.path",
+    default: || false,
+};
+
+#[cfg(test)]
+mod tests;
