@@ -9,12 +9,12 @@ use bytes::Bytes;
 use dubbo_cluster::{
     cluster::Failover,
     directory::StaticDirectory,
-    loadbalance::{Clock, Random, RoundRobin},
     migration::{Controller, ControllerOptions, Meter, MigrationDirectory, Path, Road, Roads},
     router::RouterChain,
 };
 use dubbo_core::{
-    cluster::{Cluster, ClusterConfig, Directory, LoadBalance, MethodConfig},
+    cluster::{Cluster, ClusterConfig, Directory, LoadBalance, MethodConfig, Node},
+    extension::Extensions,
     invocation::{Body, Invocation, Reply, RpcResult},
     invoker::Invoker,
     payload::{Codec, Payload},
@@ -98,27 +98,31 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
         .expect("refers"),
     );
     let migrating = migrating(&directory).await;
-    let policies: [(&str, Arc<dyn LoadBalance>); 2] = [
-        ("random", Arc::new(Random::new())),
-        ("roundrobin", Arc::new(RoundRobin::new(Clock::system()))),
-    ];
-    for (name, policy) in policies {
+    let linked = Extensions::linked().expect("no duplicates");
+    for name in linked.names::<dyn LoadBalance>() {
+        let policy = linked
+            .create::<dyn LoadBalance>(name, &consumer)
+            .expect(name);
         let call = invocation();
-        let choosing = per_call(WARM_UP, CALLS, async || {
-            let candidates = directory.list(&call).expect("16");
-            policy.select(&candidates, &call).expect("one");
-        })
-        .await;
-        assert_eq!(choosing.allocations, 0, "{name}: list and select");
-        let choosing = per_call(WARM_UP, CALLS, async || {
-            let candidates = migrating.list(&call).expect("16");
-            policy.select(&candidates, &call).expect("one");
-        })
-        .await;
-        assert_eq!(
-            choosing.allocations, 0,
-            "{name}: the same while it migrates"
-        );
+        for (how, directory) in [("at once", &directory), ("while it migrates", &migrating)] {
+            let choosing = per_call(WARM_UP, CALLS, async || {
+                let candidates = directory.list(&call).expect("16");
+                policy.select(&candidates, &call).expect("one");
+            })
+            .await;
+            assert_eq!(choosing.allocations, 0, "{name}: list and select, {how}");
+            let choosing = per_call(WARM_UP, CALLS, async || {
+                let candidates = directory.list(&call).expect("16");
+                let not_first = |node: &Node| node.url.port() != Some(1);
+                let picked = policy.select_where(&candidates, &call, &not_first);
+                picked.expect("one of 15");
+            })
+            .await;
+            assert_eq!(
+                choosing.allocations, 0,
+                "{name}: select among 15 of 16, {how}"
+            );
+        }
 
         let method = MethodConfig {
             timeout: None,

@@ -65,11 +65,14 @@ pub(super) fn some(
     rng: &mut Rng,
     wanted: &dyn Fn(&Node) -> bool,
 ) -> SmallVec<[usize; 16]> {
-    let mut drawn = SmallVec::new();
-    let has_weight = |node: &Node| node.effective_weight(now_millis) > 0;
     let count = candidates.len();
+    if count <= FEW {
+        return some_of_few(candidates, now_millis, most, rng, wanted);
+    }
+    let has_weight = |node: &Node| node.effective_weight(now_millis) > 0;
+    let mut drawn = SmallVec::new();
     for _ in 0..most * TRIES {
-        if drawn.len() == most || count == 0 {
+        if drawn.len() == most {
             return drawn;
         }
         let at = rng.usize(..count);
@@ -82,6 +85,38 @@ pub(super) fn some(
         let one = among_all(candidates, now_millis, rng, wanted);
         drawn.extend(one.map(|(at, _)| at));
     }
+    drawn
+}
+
+fn some_of_few(
+    candidates: &Candidates,
+    now_millis: u64,
+    most: usize,
+    rng: &mut Rng,
+    wanted: &dyn Fn(&Node) -> bool,
+) -> SmallVec<[usize; 16]> {
+    let (mut with_weight, mut without) = (SmallVec::new(), SmallVec::new());
+    for (at, node) in candidates.iter().enumerate() {
+        if wanted(node) {
+            let has_weight = node.effective_weight(now_millis) > 0;
+            if has_weight {
+                &mut with_weight
+            } else {
+                &mut without
+            }
+            .push(at);
+        }
+    }
+    let mut drawn: SmallVec<[usize; 16]> = if with_weight.is_empty() {
+        without
+    } else {
+        with_weight
+    };
+    for at in 0..most.min(drawn.len()) {
+        let with = rng.usize(at..drawn.len());
+        drawn.swap(at, with);
+    }
+    drawn.truncate(most);
     drawn
 }
 
