@@ -14,6 +14,8 @@ use dubbo_core::{
 };
 use parking_lot::Mutex;
 
+use crate::configurator::are_made_alike;
+
 use super::mock::{self, MockRule};
 
 /// Turns a consumer's URL into the options of its calls, and the names in it into plugins.
@@ -31,8 +33,9 @@ pub struct SettingsMaker {
 #[derive(Default)]
 struct Made {
     clusters: BTreeMap<&'static str, Arc<dyn Cluster>>,
-    /// By the method that asks for one of its own; none for those that share the reference's.
-    load_balances: BTreeMap<(Option<String>, &'static str), Arc<dyn LoadBalance>>,
+    /// By the method that asks for one of its own; none for those that share the reference's. Each with what it was made
+    /// with: it keeps turns and the like, but not options that have changed.
+    load_balances: BTreeMap<(Option<String>, &'static str), (Url, Arc<dyn LoadBalance>)>,
 }
 
 /// The options of one reference, resolved.
@@ -113,12 +116,17 @@ impl SettingsMaker {
         let name = self.extensions.canonical::<dyn LoadBalance>(&name)?;
         let is_common = self.extensions.canonical::<dyn LoadBalance>(&common)? == name;
         let place = ((!is_common).then(|| method.to_owned()), name);
-        if let Some(made) = self.made.lock().load_balances.get(&place) {
+        if let Some((made_with, made)) = self.made.lock().load_balances.get(&place)
+            && are_made_alike(made_with, url)
+        {
             return Ok(Arc::clone(made));
         }
         let made = self.extensions.create::<dyn LoadBalance>(name, url)?;
         let mut kept = self.made.lock();
-        Ok(Arc::clone(kept.load_balances.entry(place).or_insert(made)))
+        let made = (url.clone(), made);
+        Ok(Arc::clone(
+            &kept.load_balances.entry(place).insert_entry(made).get().1,
+        ))
     }
 
     fn cluster(&self, url: &Url, method: &str) -> Result<Arc<dyn Cluster>, BoxError> {

@@ -60,7 +60,13 @@ impl Override {
             .params
             .iter()
             .filter(|(key, _)| self.item.effect == Effect::Replace || url.param(key).is_none());
-        let params: Vec<_> = params.cloned().collect();
+        // What is said of a method in Java's words comes before what the configuration says of it in ours.
+        let of_methods = params.clone().filter_map(|(key, value)| {
+            let twin = format!("methods.{key}");
+            url.param(&twin)?;
+            Some((Arc::from(twin), Arc::clone(value)))
+        });
+        let params: Vec<_> = params.cloned().chain(of_methods).collect();
         url.with_params(params)
     }
 

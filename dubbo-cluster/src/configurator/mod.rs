@@ -10,10 +10,12 @@ mod item;
 mod live;
 mod matching;
 mod raw;
+mod reads;
 mod rule;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::reads::{are_made_alike, is_of_reference};
 pub use self::{
     live::{LiveOverrides, OverrideRules, Overrides},
     rule::Configurators,

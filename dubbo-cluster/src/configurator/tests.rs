@@ -283,6 +283,16 @@ fn what_a_rule_says_of_its_key_and_scope_has_to_fit_where_it_is_kept() {
 }
 
 #[test]
+fn what_a_rule_says_of_a_method_comes_before_what_the_configuration_says_of_it() {
+    let text = "configs:\n- side: consumer\n  parameters: {get.timeout: 1, put.timeout: 2}\n";
+    let before = consumer("a").with_param("methods.get.timeout", "9");
+    let after = over([of_service(text)]).apply(&before, LOCAL);
+    assert_eq!(after.param("methods.get.timeout"), Some("1"));
+    assert_eq!(after.param("put.timeout"), Some("2"));
+    assert_eq!(after.param("methods.put.timeout"), None);
+}
+
+#[test]
 fn before_version_3_a_rule_names_parameters_with_a_tilde() {
     let text = |condition: &str| {
         format!(

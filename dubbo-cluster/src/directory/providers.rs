@@ -18,7 +18,7 @@ use futures_util::FutureExt as _;
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 use super::{merge::merge, static_list::close_all, weight::weight};
-use crate::configurator::{LiveOverrides, Overrides};
+use crate::configurator::{LiveOverrides, Overrides, are_made_alike, is_of_reference};
 
 /// The providers of one reference: a node for each URL.
 ///
@@ -287,34 +287,6 @@ fn is_disabled(url: &Url) -> bool {
         None => says("enabled") == Some("false"),
     }
 }
-
-/// Whether an invoker that was made with `old` is one of `new`, too.
-fn are_made_alike(old: &Url, new: &Url) -> bool {
-    let read = |url: &Url| {
-        let params = url.params().filter(|(key, _)| !is_read_of_nodes(key));
-        let params = params.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        params.collect::<Vec<_>>()
-    };
-    old == new || read(old) == read(new)
-}
-
-/// Whether `key` is read where a node is chosen or called, and not where its invoker is made.
-fn is_read_of_nodes(key: &str) -> bool {
-    OF_NODES.contains(&key) || is_of_reference(key)
-}
-
-/// Whether `key` is an option of calls, for all methods or for one.
-fn is_of_reference(key: &str) -> bool {
-    let of_method = key
-        .strip_prefix("methods.")
-        .and_then(|key| key.rsplit_once('.'));
-    let key = of_method.map_or(key, |(_, key)| key);
-    OF_REFERENCES.contains(&key)
-}
-
-const OF_NODES: [&str; 4] = ["disabled", "dubbo.tag", "warmup", "weight"];
-
-const OF_REFERENCES: [&str; 5] = ["cluster", "loadbalance", "retries", "sticky", "timeout"];
 
 /// Waits until `invoker` carries no call.
 async fn calls_ended(invoker: &dyn Invoker) {
