@@ -37,7 +37,12 @@ pub(super) struct Reference {
 impl Reference {
     pub(super) fn new(directory: Arc<dyn Directory>, config: Arc<ClusterConfig>) -> Self {
         let resend = config.extensions.shared::<Resend>();
-        let policies = resend.reference(&config.service, config.descriptor(), &config.url);
+        let policies = resend.reference(
+            &config.service,
+            config.descriptor(),
+            &config.url,
+            &config.extensions,
+        );
         Self {
             directory,
             config,

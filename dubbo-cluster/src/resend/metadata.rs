@@ -16,14 +16,24 @@ pub(crate) struct Attempted<'a> {
 impl Attempted<'_> {
     /// Writes it to what goes with one attempt to a provider of `protocol`.
     pub(crate) fn write(self, attachments: &mut Attachments, protocol: &str) {
-        attachments.insert(ATTEMPT, self.failures.saturating_add(1).to_string());
+        write_numbers(attachments, self.failures, protocol);
         attachments.insert(CAUSE, self.cause.name());
         if let Some(pool) = self.pool {
             attachments.insert(POOL, pool.to_owned());
         }
-        if TRIPLE.contains(&protocol) {
-            attachments.insert(GRPC_ATTEMPTS, self.failures.to_string());
-        }
+    }
+}
+
+/// Writes what tells hedge `number` of a call, 1 for the first, from the attempt that it keeps company.
+pub(crate) fn hedged(attachments: &mut Attachments, number: u32, pool: &str, protocol: &str) {
+    write_numbers(attachments, number, protocol);
+    attachments.insert(POOL, pool.to_owned());
+}
+
+fn write_numbers(attachments: &mut Attachments, before: u32, protocol: &str) {
+    attachments.insert(ATTEMPT, before.saturating_add(1).to_string());
+    if TRIPLE.contains(&protocol) {
+        attachments.insert(GRPC_ATTEMPTS, before.to_string());
     }
 }
 

@@ -7,6 +7,7 @@ pub mod backoff;
 pub mod budget;
 mod classify;
 pub mod dead_letter;
+mod follow;
 pub mod health;
 pub(crate) mod hedge;
 pub(crate) mod idempotency;
@@ -28,13 +29,14 @@ use std::{
 
 use arc_swap::ArcSwap;
 use dubbo_core::{
+    extension::Extensions,
     service::{ServiceDescriptor, ServiceKey},
     url::Url,
 };
 use parking_lot::Mutex;
 
 pub use self::{
-    classify::Class, policy::PolicyDocument, reference::ReferencePolicies, switches::Switches,
+    classify::Class, follow::Following, policy::PolicyDocument, reference::ReferencePolicies, switches::Switches,
 };
 use self::{dead_letter::DeadLetters, resolve::Shelf, switches::Board};
 
@@ -113,6 +115,7 @@ impl Resend {
         service: &ServiceKey,
         descriptor: &Arc<ServiceDescriptor>,
         url: &Url,
+        extensions: &Extensions,
     ) -> Arc<ReferencePolicies> {
         let mut references = self.0.references.lock();
         let mut shelf = self.0.shelf.lock();
@@ -121,7 +124,8 @@ impl Resend {
             service.clone(),
             Arc::clone(descriptor),
             url,
-            shelf.resolve(&self.policies(), service, descriptor),
+            extensions.clone(),
+            shelf.resolve(&self.policies(), service, descriptor, extensions),
             shelf.watch(service, descriptor, self.switches().breaker),
         ));
         references.retain(|reference| reference.strong_count() > 0);
@@ -148,7 +152,12 @@ impl Resend {
         self.0.current.store(Arc::clone(&next));
         let mut shelf = self.0.shelf.lock();
         for policies in references.iter().filter_map(Weak::upgrade) {
-            let resolved = shelf.resolve(&next, policies.service(), policies.descriptor());
+            let resolved = shelf.resolve(
+                &next,
+                policies.service(),
+                policies.descriptor(),
+                policies.extensions(),
+            );
             policies.exchange(resolved);
         }
         tracing::info!(

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use arc_swap::{ArcSwap, Guard};
 use dubbo_core::{
     cluster::Node,
+    extension::Extensions,
     invocation::Invocation,
     service::{MethodRef, ServiceDescriptor, ServiceKey},
     url::{Key, Url},
@@ -23,6 +24,7 @@ pub struct ReferencePolicies {
     resend: Resend,
     service: ServiceKey,
     descriptor: Arc<ServiceDescriptor>,
+    extensions: Extensions,
     /// By the number of the method, and last for those that the service does not know.
     idempotent: Box<[bool]>,
     resolved: ArcSwap<Resolved>,
@@ -57,6 +59,7 @@ impl ReferencePolicies {
         service: ServiceKey,
         descriptor: Arc<ServiceDescriptor>,
         url: &Url,
+        extensions: Extensions,
         resolved: Resolved,
         watch: Arc<Watch>,
     ) -> Self {
@@ -71,6 +74,7 @@ impl ReferencePolicies {
             resend,
             service,
             descriptor,
+            extensions,
             resolved: ArcSwap::from_pointee(resolved),
             watch,
         }
@@ -144,6 +148,10 @@ impl ReferencePolicies {
 
     pub(super) fn descriptor(&self) -> &Arc<ServiceDescriptor> {
         &self.descriptor
+    }
+
+    pub(super) fn extensions(&self) -> &Extensions {
+        &self.extensions
     }
 
     pub(super) fn exchange(&self, resolved: Resolved) {

@@ -5,11 +5,15 @@ use std::{
     sync::Arc,
 };
 
-use dubbo_core::service::{ServiceDescriptor, ServiceKey};
+use dubbo_core::{
+    extension::Extensions,
+    service::{ServiceDescriptor, ServiceKey},
+};
 use tokio::time::Instant;
 
 use super::{
     budget::{Budget, BudgetOptions},
+    dead_letter::{DeadLetters, LostCalls, LostOptions},
     health::{Forced, Guards},
     policy::{Mode, Policy, PolicyDocument, PolicyOptions},
     pool::Pools,
@@ -35,6 +39,7 @@ impl Shelf {
         document: &PolicyDocument,
         service: &ServiceKey,
         descriptor: &Arc<ServiceDescriptor>,
+        extensions: &Extensions,
     ) -> Resolved {
         let pools = document
             .pools
@@ -45,7 +50,13 @@ impl Shelf {
         let mut make = |name: &Arc<str>, mode, options: PolicyOptions| {
             let budgets = self.budgets(document, service, options.budget.as_ref(), &pools);
             let name = Arc::clone(name);
-            Arc::new(Policy::new(name, mode, options, pools.clone(), budgets))
+            let lost = options.lost.as_ref();
+            let lost = lost.and_then(|lost| found(lost, extensions, &name, service));
+            let methods = descriptor.methods().len();
+            let pools = pools.clone();
+            Arc::new(Policy::new(
+                name, mode, options, pools, budgets, methods, lost,
+            ))
         };
         let by_name: BTreeMap<_, _> = document
             .policies
@@ -129,6 +140,26 @@ impl Shelf {
             Arc::clone(budget)
         });
         budgets.collect()
+    }
+}
+
+/// What becomes of calls that the policy `name` gives up.
+fn found(
+    options: &LostOptions,
+    extensions: &Extensions,
+    name: &str,
+    service: &ServiceKey,
+) -> Option<(DeadLetters, LostCalls)> {
+    let letters = extensions.shared::<DeadLetters>();
+    match options.resolve(extensions, &letters) {
+        Ok(lost) => Some((DeadLetters::clone(&letters), lost)),
+        Err(error) => {
+            tracing::error!(
+                policy = name, %service, %error,
+                "nothing becomes of calls that the policy gives up, for what it names cannot be had"
+            );
+            None
+        }
     }
 }
 

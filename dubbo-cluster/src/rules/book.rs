@@ -29,8 +29,8 @@ use super::{
 
 /// The rules of one instance: from code, config centers and a folder, by key.
 ///
-/// A rule from code counts before all, that of a center before that of a file, and of two centers the one that was said
-/// later. A text without content says nothing. Plugins share one with `cx.shared::<RuleBook>()`; a clone is the same book.
+/// A rule from code counts before all, that of a center before that of a file, that of a file before one the program began
+/// with, and of two centers the one that was said later. A text without content says nothing. Plugins share one with `cx.shared::<RuleBook>()`; a clone is the same book.
 ///
 /// What it watches goes on as long as the book lives, or until it is [closed](Self::close).
 #[derive(Clone, Default)]
@@ -58,6 +58,8 @@ struct Page {
     followers: usize,
     /// What code says, so that the page stays without followers.
     is_said_by_code: bool,
+    /// The same for what the program began with.
+    is_configured: bool,
     /// Follows the key in each center.
     watches: JoinSet<()>,
 }
@@ -86,32 +88,40 @@ struct Folder {
 impl RuleBook {
     /// Says a rule from code; `None` takes it back.
     pub fn put(&self, key: &str, text: Option<&str>) {
+        self.say(key, Place::Call, BY_CODE, text);
+    }
+
+    /// Says a rule that the program begins with, which counts as long as nobody else says one under its key. Messages call
+    /// the place `name`. `None` takes it back.
+    pub fn configure(&self, key: &str, name: &str, text: Option<&str>) {
+        self.say(key, Place::Configuration, name, text);
+    }
+
+    fn say(&self, key: &str, place: Place, name: &str, text: Option<&str>) {
         let mut pages = self.0.pages.lock();
-        let topic = match (pages.by_key.get_mut(key), text) {
-            (Some(page), _) => {
-                page.is_said_by_code = text.is_some();
-                Arc::clone(&page.topic)
+        if !pages.by_key.contains_key(key) {
+            if text.is_none() {
+                return;
             }
-            (None, Some(_)) => {
-                let page = self.0.page(&pages, key.into());
-                let topic = Arc::clone(&page.topic);
-                let page = Page {
-                    is_said_by_code: true,
-                    ..page
-                };
-                pages.by_key.insert(key.into(), page);
-                topic
-            }
-            (None, None) => return,
+            let page = self.0.page(&pages, key.into());
+            pages.by_key.insert(key.into(), page);
+        }
+        let page = pages.by_key.get_mut(key);
+        let page = page.expect("invariant: it was put there above");
+        let is_said = match place {
+            Place::Configuration => &mut page.is_configured,
+            _ => &mut page.is_said_by_code,
         };
+        *is_said = text.is_some();
+        let topic = Arc::clone(&page.topic);
         let gone = pages.sweep(key);
         // Numbered under the lock: of two words the later one is the newer one.
         let number = self.0.number();
         drop(pages);
         drop(gone);
         topic.hear(Text {
-            place: Place::Call,
-            name: BY_CODE.into(),
+            place,
+            name: name.into(),
             text: text.map(Into::into),
             number,
         });
@@ -282,6 +292,7 @@ impl Shared {
             topic: Arc::new(Topic::new(key)),
             followers: 0,
             is_said_by_code: false,
+            is_configured: false,
             watches: JoinSet::new(),
         };
         for (index, center) in pages.centers.iter().enumerate() {
@@ -325,7 +336,7 @@ impl Pages {
     /// Takes away the page of `key` if nobody needs it.
     fn sweep(&mut self, key: &str) -> Option<Page> {
         let page = self.by_key.get(key)?;
-        let is_needed = page.followers > 0 || page.is_said_by_code;
+        let is_needed = page.followers > 0 || page.is_said_by_code || page.is_configured;
         (!is_needed).then(|| self.by_key.remove(key)).flatten()
     }
 }
@@ -362,6 +373,7 @@ async fn watch(center: Center, index: usize, topic: Arc<Topic>, owes: Owes) {
     // Trouble is told of once and not each time the center is tried again.
     let mut is_in_trouble = false;
     loop {
+        topic.note_center(index, update.state.is_ok());
         match update.state {
             Ok(text) => {
                 is_in_trouble = false;

@@ -5,11 +5,12 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     RuleError,
@@ -47,6 +48,11 @@ impl<R: Send + Sync + 'static> Followed<R> {
     pub fn source(&self) -> Option<String> {
         let current = self.listener.sources.lock().current();
         current.source.as_deref().map(str::to_owned)
+    }
+
+    /// How long some center has not been able to say what it has under this key; `None` while all can, and without any.
+    pub fn stale_for(&self) -> Option<Duration> {
+        self.listener.silent.longest()
     }
 
     /// Waits until another rule counts than when this was last waited for.
@@ -87,6 +93,18 @@ impl Drop for Subscribed {
 pub(super) struct Topic {
     key: Arc<str>,
     said: Mutex<Said>,
+    silent: Arc<Silent>,
+}
+
+/// The centers that cannot say what they have, by their positions, and since when.
+#[derive(Default)]
+struct Silent(Mutex<Vec<(usize, Instant)>>);
+
+impl Silent {
+    fn longest(&self) -> Option<Duration> {
+        let silent = self.0.lock();
+        silent.iter().map(|(_, since)| since.elapsed()).max()
+    }
 }
 
 #[derive(Default)]
@@ -112,6 +130,18 @@ impl Topic {
         Self {
             key,
             said: Mutex::default(),
+            silent: Arc::default(),
+        }
+    }
+
+    /// Notes whether the center at `index` can say what it has.
+    pub(super) fn note_center(&self, index: usize, answers: bool) {
+        let mut silent = self.silent.0.lock();
+        let known = silent.iter().position(|(known, _)| *known == index);
+        match (known, answers) {
+            (Some(known), true) => drop(silent.swap_remove(known)),
+            (None, false) => silent.push((index, Instant::now())),
+            (Some(_), false) | (None, true) => {}
         }
     }
 
@@ -155,6 +185,7 @@ impl Topic {
             sources: Mutex::new(Sources::new(strength)),
             current: ArcSwapOption::empty(),
             changes: watch::Sender::new(()),
+            silent: Arc::clone(&self.silent),
         });
         for text in &said.texts {
             listener.hear(&self.key, text);
@@ -171,6 +202,7 @@ pub(super) struct Listener<R> {
     sources: Mutex<Sources<R, RuleError>>,
     current: ArcSwapOption<R>,
     changes: watch::Sender<()>,
+    silent: Arc<Silent>,
 }
 
 type Parse<R> = dyn Fn(&str) -> Result<R, RuleError> + Send + Sync;
@@ -218,8 +250,9 @@ impl<R: Send + Sync + 'static> Listen for Listener<R> {
 /// Code knows best, and a file is what counts while no center says anything.
 fn strength(place: Place) -> u8 {
     match place {
-        Place::File => 0,
-        Place::Center(_) => 1,
-        Place::Call => 2,
+        Place::Configuration => 0,
+        Place::File => 1,
+        Place::Center(_) => 2,
+        Place::Call => 3,
     }
 }

@@ -44,6 +44,16 @@ pub fn configurators(subject: Subject<'_>) -> String {
     of(subject, "configurators")
 }
 
+/// Where the policies of trying again of `application` are (`docs/spec/cluster.md` §7.2).
+pub fn resend(application: &str) -> String {
+    of(Subject::Application(application), "resend")
+}
+
+/// Where the switches of `application` are (`docs/spec/cluster.md` §7.11).
+pub fn switches(application: &str) -> String {
+    of(Subject::Application(application), "switches")
+}
+
 /// Where dubbo-go looks for the overrides of a service: under its service key, with `*` for the slash.
 pub fn service_key_configurators(service: &ServiceKey) -> String {
     format!(

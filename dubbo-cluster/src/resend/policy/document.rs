@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use dubbo_core::yaml::{Problem, Problems, Reader, parse};
 
 use super::{Match, Mode, PolicyOptions};
-use crate::resend::{budget::BudgetOptions, pool::PoolOptions};
+use crate::resend::{budget::BudgetOptions, dead_letter::DeadLetterOptions, pool::PoolOptions};
 
 /// All that is said about trying again (`docs/spec/cluster.md` §7.2).
 ///
@@ -34,6 +34,8 @@ pub struct PolicyDocument {
     pub budgets: BTreeMap<Arc<str>, BudgetOptions>,
     /// `pools`, by name. `default` and `gray` need not be among them.
     pub pools: BTreeMap<Arc<str>, PoolOptions>,
+    /// `dead-letter`: where calls are kept that are given up. It is read once, when the instance is built.
+    pub dead_letter: Option<DeadLetterOptions>,
 }
 
 /// One policy: for which calls, and what it says.

@@ -7,7 +7,13 @@ mod matching;
 mod read;
 mod retry_on;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use dubbo_core::service::MethodRef;
 
 pub use self::{
     document::{NamedPolicy, PolicyDocument},
@@ -18,7 +24,9 @@ pub use self::{
 use super::{
     backoff::Backoff,
     budget::Budget,
+    dead_letter::{DeadLetters, LostCalls, LostOptions},
     health::Guards,
+    hedge::{HedgeOptions, Hedging},
     pool::{Pool, Pools},
 };
 
@@ -58,8 +66,12 @@ pub struct PolicyOptions {
     pub honours_pushback: bool,
     /// `budget`: the name of the budget that retries are taken from; `None` is without bounds.
     pub budget: Option<Arc<str>>,
+    /// `hedge`: how long an attempt is waited for before it gets company. By default for ever.
+    pub hedge: Option<HedgeOptions>,
     /// `breaker`, `ejection`, `recovery`, `weights`: what looks after providers. By default nothing does.
     pub guards: Guards,
+    /// `dead-letter`, `outcome`, `compensate`: what becomes of calls that are given up. By default nothing but an error.
+    pub lost: Option<LostOptions>,
 }
 
 /// Who is asked again.
@@ -104,7 +116,9 @@ impl Default for PolicyOptions {
             backoff: None,
             honours_pushback: true,
             budget: Some(Arc::from(DEFAULT_NAME)),
+            hedge: None,
             guards: Guards::default(),
+            lost: None,
         }
     }
 }
@@ -140,6 +154,9 @@ pub struct Policy {
     pools: Pools,
     /// By the number of the pool; none without bounds.
     budgets: Box<[Arc<Budget>]>,
+    /// By the number of the method; none where nothing is hedged.
+    hedgings: Box<[OnceLock<Option<Hedging>>]>,
+    lost: Option<(DeadLetters, LostCalls)>,
 }
 
 impl Policy {
@@ -149,7 +166,10 @@ impl Policy {
         options: PolicyOptions,
         pools: Pools,
         budgets: Box<[Arc<Budget>]>,
+        methods: usize,
+        lost: Option<(DeadLetters, LostCalls)>,
     ) -> Self {
+        let hedgings = if options.hedge.is_some() { methods } else { 0 };
         Self {
             name,
             mode,
@@ -157,6 +177,8 @@ impl Policy {
             options,
             pools,
             budgets,
+            hedgings: (0..hedgings).map(|_| OnceLock::new()).collect(),
+            lost,
         }
     }
 
@@ -178,6 +200,18 @@ impl Policy {
     /// What it says.
     pub fn options(&self) -> &PolicyOptions {
         &self.options
+    }
+
+    /// How idempotent calls of `method` are hedged, if they are.
+    pub(crate) fn hedging(&self, method: &MethodRef) -> Option<&Hedging> {
+        let options = self.options.hedge?;
+        let place = self.hedgings.get(method.index())?;
+        place.get_or_init(|| Hedging::of(options, true)).as_ref()
+    }
+
+    /// What becomes of calls that are given up, and where.
+    pub(crate) fn lost(&self) -> Option<&(DeadLetters, LostCalls)> {
+        self.lost.as_ref()
     }
 
     /// Whether its retries are kept apart by the colour of their traffic. Those that nothing bounds are not.

@@ -11,7 +11,9 @@ use super::{
 use crate::resend::{
     backoff::Backoff,
     budget::BudgetOptions,
+    dead_letter::{DeadLetterOptions, LostOptions},
     health::{BreakerOptions, EjectionOptions, Guards, RecoveryOptions, WeightOptions},
+    hedge::HedgeOptions,
     pool::PoolOptions,
 };
 
@@ -49,6 +51,7 @@ impl PolicyDocument {
                 .to_owned();
             PoolOptions::read(&name, s)
         });
+        let has_letters = s.node("dead-letter").is_some();
         Self {
             mode,
             budget,
@@ -57,6 +60,7 @@ impl PolicyDocument {
                 options: PolicyOptions::read(s, &named),
             })),
             pools: shared(pools),
+            dead_letter: has_letters.then(|| s.section("dead-letter", DeadLetterOptions::read)),
             budgets: named.budgets,
         }
     }
@@ -88,7 +92,9 @@ impl PolicyOptions {
             backoff,
             honours_pushback: honours_pushback.unwrap_or(default.honours_pushback),
             budget: reference(s, "budget", "budgets", &named.budgets).unwrap_or(default.budget),
+            hedge: s.section("hedge", hedge),
             guards: named.guards(s),
+            lost: lost(s),
         }
     }
 }
@@ -118,6 +124,27 @@ fn chosen<T: Copy + Default>(
 ) -> Option<T> {
     let name = reference(s, key, place, defined)??;
     Some(defined.get(&name).copied().unwrap_or_default())
+}
+
+fn hedge(s: &mut Section<'_, '_>) -> Option<HedgeOptions> {
+    let enabled = s.bool("enabled").unwrap_or(false);
+    let max_attempts = s.integer("max-attempts", 2..=5).unwrap_or(2);
+    let delay = s.duration("delay");
+    match HedgeOptions::new(max_attempts, delay) {
+        Ok(options) => enabled.then_some(options),
+        Err(error) => {
+            s.error("delay", ProblemKind::Type, error.to_string());
+            None
+        }
+    }
+}
+
+/// What becomes of calls that are given up, if anything is said about them.
+fn lost(s: &mut Section<'_, '_>) -> Option<LostOptions> {
+    let keys = ["dead-letter", "outcome", "compensate"];
+    let is_said = keys.map(|key| s.node(key).is_some()).contains(&true);
+    let options = LostOptions::read(s);
+    is_said.then_some(options)
 }
 
 /// The name under `key` of something in `defined`; `Some(None)` is `none`, and `default` need not be defined.
