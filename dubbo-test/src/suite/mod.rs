@@ -1,6 +1,7 @@
 //! What every plugin of a kind does, as tests that each of them passes.
 
 pub mod center;
+pub mod cluster;
 pub mod discovery;
 pub mod load_balance;
 pub mod protocol;
