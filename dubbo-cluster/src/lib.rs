@@ -11,7 +11,8 @@
 //! `docs/spec/cluster.md` says what each does. Everything up to the chosen node is synchronous, takes no lock but that of
 //! a rotation, and allocates nothing for up to 16 providers.
 //!
-//! Plugins that this crate links: clusters `failover`, `failfast`; load balances: see [`loadbalance`].
+//! Plugins that this crate links: clusters: see [`cluster`]; load balances: see [`loadbalance`]; routers: see [`router`];
+//! the merger `protobuf`.
 
 pub mod cluster;
 pub mod configurator;
@@ -31,10 +32,27 @@ mod tests {
         extension::Extensions,
     };
 
+    use crate::router;
+
     #[test]
     fn what_is_linked_is_what_the_documentation_says() {
         let linked = Extensions::linked().expect("no duplicates");
-        assert_eq!(linked.names::<dyn Cluster>(), ["failfast", "failover"]);
+        assert_eq!(
+            linked.names::<dyn Cluster>(),
+            [
+                "adaptiveService",
+                "available",
+                "broadcast",
+                "failback",
+                "failfast",
+                "failover",
+                "failsafe",
+                "forking",
+                "mergeable",
+                "retrySame",
+                "zone-aware"
+            ]
+        );
         assert_eq!(
             linked.names::<dyn LoadBalance>(),
             [
@@ -49,6 +67,8 @@ mod tests {
                 "shortestresponse"
             ]
         );
-        assert!(linked.names::<dyn Router>().is_empty());
+        let mut routers = router::defaults().to_vec();
+        routers.sort_unstable();
+        assert_eq!(linked.names::<dyn Router>(), routers);
     }
 }

@@ -36,7 +36,9 @@ impl Head {
         ] {
             s.string(key);
         }
-        s.integer("priority", i64::MIN..=i64::MAX);
+        s.parse("priority", "a whole number", |text| {
+            text.parse::<i64>().ok()
+        });
         s.bool("runtime");
         let enabled = s.bool("enabled").unwrap_or(true);
         let valid = s.bool("valid").unwrap_or(true);
@@ -153,9 +155,9 @@ mod tests {
         });
         assert_eq!(
             error.expect_err("is bad").to_string(),
-            "k:1:18: conditions.[1]: `bad` is bad; k:1:23: conditions.[2]: expected a text, found a list; \
-             k:1:28: conditions.[3]: `worse` is bad; k:2:8: force: expected `true` or `false`, found `perhaps`; \
-             k:3:11: priority: expected a whole number from -9223372036854775808 to 9223372036854775807, found `high`"
+            "k:1:18: conditions[1]: `bad` is bad; k:1:23: conditions[2]: expected a text, found a list; \
+             k:1:28: conditions[3]: `worse` is bad; k:2:8: force: expected `true` or `false`, found `perhaps`; \
+             k:3:11: priority: expected a whole number, found `high`"
         );
     }
 }

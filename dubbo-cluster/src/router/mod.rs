@@ -16,6 +16,8 @@ mod listen;
 mod mesh;
 mod names;
 mod per_list;
+#[cfg(test)]
+mod rig;
 mod rules;
 mod script;
 mod tag;

@@ -30,7 +30,8 @@ use super::{
 /// The rules of one instance: from code, config centers and a folder, by key.
 ///
 /// A rule from code counts before all, that of a center before that of a file, that of a file before one the program began
-/// with, and of two centers the one that was said later. A text without content says nothing. Plugins share one with `cx.shared::<RuleBook>()`; a clone is the same book.
+/// with, and of two centers the one that was said later. A text without content says nothing. Plugins share one with
+/// `cx.shared::<RuleBook>()`; a clone is the same book.
 ///
 /// What it watches goes on as long as the book lives, or until it is [closed](Self::close).
 #[derive(Clone, Default)]

@@ -13,6 +13,8 @@ pub(crate) struct Sources<R, E> {
 /// Who says a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
+    /// What the program began with.
+    Configuration,
     File,
     /// A config center, by its position: several may have one address.
     Center(usize),
