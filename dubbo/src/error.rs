@@ -4,7 +4,9 @@ use std::fmt;
 
 use dubbo_cluster::migration::RuleError;
 use dubbo_core::{
-    extension::ExtensionError, protocol::ProtocolError, registry::RegistryError,
+    extension::{BoxError, ExtensionError},
+    protocol::ProtocolError,
+    registry::RegistryError,
     service::ServiceKey,
 };
 
@@ -21,6 +23,9 @@ pub enum Error {
     /// The instance was started twice, or is used after its shutdown.
     #[error("{0}")]
     State(&'static str),
+    /// Calls that are given up cannot be kept where the configuration says.
+    #[error("cannot open the store of dead letters of `dubbo.retry.dead-letter`: {0}")]
+    DeadLetters(BoxError),
     /// Everything that is wrong with the configuration.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
