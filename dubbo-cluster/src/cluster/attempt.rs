@@ -174,8 +174,10 @@ pub(super) async fn send(
     reference: &Reference,
     node: &Node,
     permit: Option<Permit<'_>>,
-    invocation: Invocation,
+    mut invocation: Invocation,
 ) -> RpcResult {
+    let load_balance = &reference.config.method(&invocation.method).load_balance;
+    load_balance.before(node, &mut invocation);
     let started = Instant::now();
     let (timeout, deadline) = (invocation.timeout, invocation.deadline);
     let limit = invocation
@@ -203,6 +205,7 @@ pub(super) async fn send(
         let failed = class.is_some_and(Class::is_failure_of_node);
         let elapsed = now.saturating_duration_since(started);
         method.finished(!failed, elapsed, now);
+        load_balance.after(node, method, &result);
         let score = permit.and_then(|permit| permit.settle(failed, elapsed, timeout));
         if let Some(score) = score {
             node.state.set_score(score);

@@ -7,7 +7,6 @@ use dubbo_core::{
     cluster::{Candidates, LoadBalance, MethodState, Node, Recent},
     extension::BoxError,
     invocation::{Invocation, RpcResult},
-    service::MethodRef,
     url::{Key, Url},
 };
 use tokio::time::Instant;
@@ -126,13 +125,12 @@ impl LoadBalance for Adaptive {
         invocation.attachments.insert(ATTACHMENT, QUESTION);
     }
 
-    fn after(&self, node: &Node, method: &MethodRef, result: &RpcResult) {
+    fn after(&self, _node: &Node, method: &MethodState, result: &RpcResult) {
         let answer = match result {
             Ok(reply) => answer_in(&reply.trailers).or_else(|| answer_in(&reply.headers)),
             Err(_) => None,
         };
         if let Some(Answer { told_millis, load }) = answer {
-            let method = node.state.method(method);
             method.report_load(load, told_millis, Instant::now());
         }
     }
@@ -229,7 +227,8 @@ mod tests {
         let mut reply = Reply::new(invocation().body);
         reply.trailers.insert(ATTACHMENT, text.to_owned());
         let node = candidates.get(at).expect("is there");
-        adaptive.after(node, &invocation().method, &Ok(reply));
+        let method = node.state.method(&invocation().method);
+        adaptive.after(node, method, &Ok(reply));
     }
 
     #[tokio::test(start_paused = true)]

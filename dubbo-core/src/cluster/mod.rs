@@ -31,7 +31,6 @@ use crate::{
     extension::BoxError,
     invocation::{Invocation, RpcResult},
     invoker::Invoker,
-    service::MethodRef,
     status::Status,
     url::Url,
 };
@@ -153,8 +152,9 @@ pub trait LoadBalance: Send + Sync + 'static {
         let _ = (node, invocation);
     }
 
-    /// Comes after each attempt that ended, with what `node` answered. [`MethodState::finished`] was told already.
-    fn after(&self, node: &Node, method: &MethodRef, result: &RpcResult) {
+    /// Comes after each attempt that ended, with what `node` answered. `method` is what was seen of the method there, with
+    /// this attempt.
+    fn after(&self, node: &Node, method: &MethodState, result: &RpcResult) {
         let _ = (node, method, result);
     }
 }

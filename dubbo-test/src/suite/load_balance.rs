@@ -215,7 +215,7 @@ pub fn calls_that_begin_and_end_on_many_threads_leave_nothing_behind(balance: &B
                     balance.load_balance.before(node, &mut call);
                     let result = Err(Status::unavailable("a test"));
                     state.finished(number % 3 > 0, Duration::from_millis(1), Instant::now());
-                    balance.load_balance.after(node, &method, &result);
+                    balance.load_balance.after(node, state, &result);
                 }
             });
         }
