@@ -69,14 +69,17 @@ impl Store {
         if is_empty {
             content.places.remove(place);
         }
+        let mut hints = Vec::new();
         if changed {
-            content.tell(&Watched::Place(place.clone()));
+            hints.extend(content.hints(&Watched::Place(place.clone())));
         }
         if is_empty != (were_there == 0) {
             for (at, _) in place.0.match_indices('/') {
-                content.tell(&Watched::Names(Place(place.0[..at].into())));
+                hints.extend(content.hints(&Watched::Names(Place(place.0[..at].into()))));
             }
         }
+        drop(content);
+        give(&hints);
     }
 
     /// Takes back all that `client` shows.
@@ -133,7 +136,9 @@ impl Store {
             ticket: Ticket(Some(version.to_string())),
         };
         content.texts.insert(key.clone(), text);
-        content.tell(&Watched::Text(key.clone()));
+        let hints: Vec<_> = content.hints(&Watched::Text(key.clone())).collect();
+        drop(content);
+        give(&hints);
         CasOutcome::Written
     }
 
@@ -141,7 +146,9 @@ impl Store {
     pub(super) fn erase(&self, key: &TextKey) {
         let mut content = self.0.lock();
         if content.texts.remove(key).is_some() {
-            content.tell(&Watched::Text(key.clone()));
+            let hints: Vec<_> = content.hints(&Watched::Text(key.clone())).collect();
+            drop(content);
+            give(&hints);
         }
     }
 
@@ -224,12 +231,17 @@ impl Content {
         self.last
     }
 
-    fn tell(&self, what: &Watched) {
-        for (watched, hint) in self.watches.values() {
-            if watched == what {
-                hint.give();
-            }
-        }
+    /// Those to give when `what` has changed.
+    fn hints(&self, what: &Watched) -> impl Iterator<Item = Hint> {
+        let about = self.watches.values().filter(move |(watched, _)| watched == what);
+        about.map(|(_, hint)| hint.clone())
+    }
+}
+
+/// Gives hints, of which each makes somebody read: not while the content is locked.
+fn give(hints: &[Hint]) {
+    for hint in hints {
+        hint.give();
     }
 }
 
