@@ -1,4 +1,20 @@
-//! What to do about a call that fails: try others, or say so at once.
+//! Who of many gets a call, and what to do when it fails.
+//!
+//! | `cluster` | calls | when that fails |
+//! |---|---|---|
+//! | `failover`, the default | one provider | another one |
+//! | `retrySame` | one provider | the same one, after a growing pause |
+//! | `failfast` | one provider | an error |
+//! | `failsafe` | one provider | an empty answer |
+//! | `failback` | one provider | an empty answer, and the call is made again later |
+//! | `available` | the first of the list that is available | an error |
+//! | `forking` | several at once; the first answer counts | an error when all have failed |
+//! | `broadcast` | all, one after the other | an error |
+//! | `mergeable` | one of each group, as `failover`; their results become one | an error |
+//! | `adaptiveService` | the one with more room, of which it is asked | an error |
+//! | `zone-aware` | one of the registry that is preferred or near ([`ZoneAware`]), as `failover` | another one |
+//!
+//! Each is one for a reference, or for one of its methods. What the parameter `mock` says is around all of them.
 
 mod adaptive;
 mod attempt;

@@ -80,6 +80,11 @@ impl ZoneAware {
         }
     }
 
+    /// Whether `cluster` names it.
+    pub fn is_called(cluster: &str) -> bool {
+        NAMES.iter().any(|name| cluster.eq_ignore_ascii_case(name))
+    }
+
     fn choose(&self, invocation: &Invocation) -> Result<&Arc<dyn Invoker>, Status> {
         let available = || {
             let registries = self.registries.iter();
@@ -207,6 +212,8 @@ fn either<'a>(attachments: &'a Attachments, names: [&str; 2]) -> Option<&'a str>
     let mut values = names.iter().filter_map(|name| attachments.get(name));
     values.find(|value| !value.is_empty())
 }
+
+const NAMES: [&str; 2] = ["zone-aware", "zoneAware"];
 
 const ZONE: [&str; 2] = ["registry_zone", "registry.zone"];
 const FORCE: [&str; 2] = ["registry_zone_force", "registry.zone.force"];
