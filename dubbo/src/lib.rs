@@ -130,6 +130,20 @@ pub mod migration {
         MigrationStatus, MigrationStep, Path, ReferenceStatus, Rule, RuleError, StepReport,
     };
 }
+/// How calls are tried again, for [`Instance::resend`] and [`Instance::dead_letters`].
+pub mod resend {
+    pub use dubbo_cluster::{
+        cluster::{End, FailedCall},
+        resend::{
+            Class, PolicyDocument, Resend, Switches, backoff, budget, dead_letter, health, outcome,
+            policy, pool, queue, throttle,
+        },
+    };
+}
+/// The rules of an instance, for [`Instance::rules`]: their keys, and what one that is no rule is refused for.
+pub mod rules {
+    pub use dubbo_cluster::rules::{Followed, GROUP, RuleBook, RuleError, key};
+}
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;

@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
+    config_center::ConfigCenter,
     discovery::{InstanceCustomizer, InstanceListFilter, ServiceDiscovery},
     extension::{ExtensionPoint, Extensions},
-    filter::Filter,
+    filter::{ClusterFilter, Filter},
     metadata::{MetadataParamsFilter, MetadataReport},
     protocol::Protocol,
     registry::Registry,
@@ -15,12 +16,14 @@ use dubbo_core::{
     yaml::{Location, Places, Problem, ProblemKind, Problems, nearest},
 };
 use dubbo_metadata::instance::Labels;
+use dubbo_protocol::filter::RejectedHandler;
 
 use super::{
     ApplicationMigrationConfig, Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig,
     ReferenceConfig, RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
     names::{self, FILE_CACHE, Fault, IN_PROCESS, OF_USERS},
+    resolve::{ADAPTIVE_CLUSTER, ADAPTIVE_LOAD_BALANCE},
 };
 
 /// Checks what only the whole configuration can tell, code included.
@@ -40,6 +43,7 @@ pub(super) fn check(
     check.tls();
     check.registries();
     check.metadata();
+    check.config_center();
     check.migration();
     check.instances();
     check.metadata_services();
@@ -295,6 +299,28 @@ impl Check<'_> {
         self.plugin_opt::<dyn Protocol>("dubbo.application.metadata-service-protocol", protocol);
     }
 
+    fn config_center(&mut self) {
+        let center = &self.config.config_center;
+        let path = "dubbo.config-center";
+        let Some(registry) = center.as_registry() else {
+            return;
+        };
+        let Some(plugin) = registry.plugin() else {
+            let message = "needs a `protocol`, or an address such as `nacos://host:port`";
+            self.error(ProblemKind::Missing, path, "", message);
+            return;
+        };
+        let key = match center.protocol {
+            Some(_) => "protocol",
+            None => "address",
+        };
+        self.plugin::<dyn ConfigCenter>(&format!("{path}.{key}"), plugin);
+        self.params(path, plugin, &registry.params);
+        if registry.hosts().is_empty() && dubbo_registry::parameters(plugin).is_some() {
+            self.error(ProblemKind::Missing, path, "", "needs an `address`");
+        }
+    }
+
     /// What is said about migrating, where nothing can migrate.
     fn migration(&mut self) {
         let config = self.config;
@@ -398,6 +424,10 @@ impl Check<'_> {
 
     fn provider(&mut self) {
         let provider = &self.config.provider;
+        self.plugin_opt::<dyn RejectedHandler>(
+            "dubbo.shutdown.reject-handler",
+            self.config.shutdown.reject_handler.as_ref(),
+        );
         self.service("dubbo.provider", &provider.defaults);
         for (name, service) in &provider.services {
             self.service(&format!("dubbo.provider.services.{name}"), service);
@@ -407,6 +437,7 @@ impl Check<'_> {
 
     fn service(&mut self, path: &str, service: &ServiceConfig) {
         self.filters(path, service.filter.as_ref());
+        self.limits(path, service);
         self.plugin_opt::<dyn Cluster>(&format!("{path}.cluster"), service.cluster.as_ref());
         let load_balance = service.loadbalance.as_ref();
         self.plugin_opt::<dyn LoadBalance>(&format!("{path}.loadbalance"), load_balance);
@@ -445,7 +476,12 @@ impl Check<'_> {
 
     fn consumer(&mut self) {
         let consumer = &self.config.consumer;
-        self.filters("dubbo.consumer", consumer.filter.as_ref());
+        self.consumer_filters("dubbo.consumer", consumer.filter.as_ref());
+        if consumer.adaptive_service == Some(true) {
+            let path = "dubbo.consumer.adaptive-service";
+            self.plugin::<dyn Cluster>(path, ADAPTIVE_CLUSTER);
+            self.plugin::<dyn LoadBalance>(path, ADAPTIVE_LOAD_BALANCE);
+        }
         self.plugin_opt::<dyn Protocol>("dubbo.consumer.protocol", consumer.protocol.as_ref());
         self.registry_ids("dubbo.consumer", consumer.registry_ids.as_ref());
         for (name, reference) in &consumer.references {
@@ -454,7 +490,7 @@ impl Check<'_> {
     }
 
     fn reference(&mut self, path: &str, reference: &ReferenceConfig) {
-        self.filters(path, reference.filter.as_ref());
+        self.consumer_filters(path, reference.filter.as_ref());
         self.plugin_opt::<dyn Protocol>(&format!("{path}.protocol"), reference.protocol.as_ref());
         self.plugin_opt::<dyn Cluster>(&format!("{path}.cluster"), reference.cluster.as_ref());
         let load_balance = reference.loadbalance.as_ref();
@@ -490,6 +526,52 @@ impl Check<'_> {
             if !name.eq_ignore_ascii_case("default") {
                 self.plugin::<dyn Filter>(&format!("{path}.filter"), name);
             }
+        }
+    }
+
+    /// A name at a consumer means a filter of calls or of attempts.
+    fn consumer_filters(&mut self, path: &str, filters: Option<&Vec<String>>) {
+        let of_attempts = |name: &&String| {
+            let name = name.strip_prefix('-').unwrap_or(name);
+            !self.extensions.contains::<dyn ClusterFilter>(name)
+        };
+        let listed = filters.map(|filters| filters.iter().filter(of_attempts).cloned().collect());
+        self.filters(path, listed.as_ref());
+    }
+
+    /// Limits and who is let in, beyond what a key alone can tell.
+    fn limits(&mut self, path: &str, service: &ServiceConfig) {
+        let limits = &service.limits;
+        let handlers = [
+            ("tps.limit.rejected.handler", &limits.tps_rejected_handler),
+            ("execute.limit.rejected.handler", &limits.execute_rejected_handler),
+        ];
+        for (key, handler) in handlers {
+            self.plugin_opt::<dyn RejectedHandler>(&format!("{path}.{key}"), handler.as_ref());
+        }
+        for method in service.methods.values() {
+            let handler = method.limits.execute_rejected_handler.as_ref();
+            self.plugin_opt::<dyn RejectedHandler>(&format!("{path}.methods"), handler);
+        }
+        let param = |key: &str| service.params.get(key).map(String::as_str);
+        if let Some(file) = &service.accesslog
+            && !["", "true", "false", "default"].contains(&file.as_str())
+            && param("accesslog.allow-file") != Some("true")
+            && param("accesslog.fixed.path") != Some("true")
+        {
+            let message = "is the path of a file, which needs `accesslog.allow-file: true` among `params`; `true` is for \
+                           events";
+            self.error(ProblemKind::Conflict, &format!("{path}.accesslog"), file, message);
+        }
+        let has_keys = [".accessKeyId", ".secretAccessKey"].map(param).iter().all(Option::is_some);
+        if service.auth == Some(true) && !has_keys && param("accessKey.storage").is_none() {
+            let message = "needs keys to check with: set `.accessKeyId` and `.secretAccessKey` among `params`, or an \
+                           `accessKey.storage`";
+            self.error(ProblemKind::Missing, &format!("{path}.auth"), "true", message);
+        }
+        if service.token.as_ref().is_some_and(|token| token.expose().is_empty()) {
+            let message = "is empty: every caller would know it; `true` makes one up";
+            self.error(ProblemKind::Type, &format!("{path}.token"), "", message);
         }
     }
 

@@ -8,6 +8,9 @@ pub const APPLICATION_NAME: &str = "dubbo.io";
 /// `consumer.check`, and a reference's own `check`: wait for a provider, and fail when none comes.
 pub const CHECK: bool = true;
 
+/// `config-center.timeout`.
+pub const CONFIG_CENTER_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// `triple.keep-alive-interval`.
 pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 

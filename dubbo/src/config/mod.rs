@@ -49,11 +49,12 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, ApplicationMigrationConfig, Config, ConsumerConfig, EnvConfig,
-        Hessian2Config, Layered, LogFormat, LogLevel, LoggerConfig, MetadataCacheConfig,
-        MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, MigrationConfig,
+        ApplicationConfig, ApplicationMigrationConfig, Config, ConfigCenterConfig, ConsumerConfig,
+        EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel, LoggerConfig,
+        MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig,
+        MetricsConfig, MigrationConfig,
         OpenApiConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
-        RegistryType, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig,
+        RegistryType, RulesConfig, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig,
         TripleConfig,
     },
 };

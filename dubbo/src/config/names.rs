@@ -57,6 +57,10 @@ pub(super) fn plugin<T: ?Sized + ExtensionPoint>(
         );
         return Err(Fault::new(ProblemKind::Unsupported, message));
     }
+    if let Some(reason) = no_place_for(kind, name) {
+        let message = format!("the {kind} `{name}` has no place here: {reason}");
+        return Err(Fault::new(ProblemKind::Unsupported, message));
+    }
     if is_of_dubbo(kind, name) {
         let message = format!("the {kind} `{name}` is not supported yet; {instead}");
         return Err(Fault::new(ProblemKind::Unsupported, message));
@@ -108,6 +112,16 @@ fn is_of_dubbo(kind: &str, name: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// Why nothing here goes by the name of a plugin that dubbo-go or Dubbo Java has, where there never will be one.
+fn no_place_for(kind: &str, name: &str) -> Option<&'static str> {
+    let mut without = FILTERS_WITHOUT_A_PLACE.into_iter();
+    let (_, reason) = without.find(|(names, _)| {
+        let mut names = names.split(' ');
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    })?;
+    (kind == "filter").then_some(reason)
+}
+
 /// The feature that brings what deals with the server of this name.
 fn feature_of(name: &str) -> Option<&'static str> {
     let mut features = FEATURES.into_iter();
@@ -154,29 +168,61 @@ pub(super) const OF_USERS: [&str; 10] = [
 /// The protocol that has no port.
 pub(super) const IN_PROCESS: &str = "injvm";
 
-const OF_DUBBO: [(&str, &str); 6] = [
+const OF_DUBBO: [(&str, &str); 4] = [
     (
         "protocol",
         "dubbo rest jsonrpc grpc http hessian thrift rmi",
     ),
+    ("config center", "apollo file"),
     ("metadata report", "redis"),
     (
         "registry",
         "polaris consul kubernetes redis multicast multiple xds",
     ),
+];
+
+/// Names of filters, with why there is none (`docs/spec/cluster.md` §6.3).
+const FILTERS_WITHOUT_A_PLACE: [(&str, &str); 12] = [
     (
-        "cluster",
-        "failsafe failback forking broadcast available zoneAware zone-aware adaptiveService mergeable",
+        "classloader classloader-callback consumer-classloader",
+        "class loaders have no meaning in Rust",
     ),
     (
-        "load balance",
-        "leastactive consistenthashing consistenthash p2c shortestresponse adaptive interleavedweightedroundrobin \
-         aliasmethod",
+        "cache",
+        "no results are kept; a filter of your own can keep them",
     ),
     (
-        "filter",
-        "echo token accesslog tps execute executelimit active active-limit auth sign generic generic_service genericimpl \
-         pshutdown cshutdown metrics tracing otelServerTrace otelClientTrace padasvc polaris-limit seata \
-         sentinel-consumer sentinel-provider hystrix_consumer hystrix_provider validation cache exception timeout",
+        "compatible",
+        "it converts values for Java's types, which has no meaning in Rust",
+    ),
+    ("future", "every call is a future"),
+    (
+        "http-context http-context-callback rest-extension",
+        "it is of Java's server for REST",
+    ),
+    (
+        "hystrix_consumer hystrix_provider sentinel-consumer sentinel-provider",
+        "breakers are part of the policies of a call, and limits are `tps`, `execute` and `padasvc`",
+    ),
+    (
+        "monitor metrics-beta",
+        "there is no monitor center; use `metrics`",
+    ),
+    (
+        "observationreceiver observationsender profiler-server",
+        "it is a profiler of the JVM; use `tracing` and `metrics`",
+    ),
+    (
+        "rpc-exception",
+        "an `RpcException` is an error like any other",
+    ),
+    ("seata", "Seata has no client for Rust"),
+    (
+        "trace",
+        "it is of Dubbo's telnet console; use `accesslog` or `tracing`",
+    ),
+    (
+        "validation",
+        "there are no annotations to validate by; check arguments in a filter of your own",
     ),
 ];

@@ -19,10 +19,13 @@ use super::{
     Inner, Instance, Phase, Protocols, Running,
     activity::Activity,
     definitions::Definitions,
+    filters::Filters,
     host::ToRegistry,
     migration::Readiness,
     refer::unknown_method,
     registries::{Caches, Registries},
+    resend::Resending,
+    rules::Rules,
 };
 use crate::{
     config::{
@@ -191,6 +194,10 @@ impl InstanceBuilder {
         let fetch = fetch(&config, &protocols);
         let caches = Caches::new(&config, &environment);
         let registries = Registries::create(&config, &extensions, &fetch, caches)?;
+        let filters = Filters::new(&extensions, &config);
+        let rules = Rules::create(&config, &extensions)?;
+        let resending = Resending::create(&config, &extensions, &rules);
+        let resending = resending.map_err(Error::DeadLetters)?;
         let definitions = Definitions::new(&config, registries.reports())?;
         let readiness = Readiness::of(&config).map(Arc::new);
         Ok(Instance(Arc::new(Inner {
@@ -199,6 +206,9 @@ impl InstanceBuilder {
             provided,
             protocols,
             registries,
+            rules,
+            filters,
+            resending,
             definitions: Arc::new(definitions),
             told: Arc::default(),
             to_registry,

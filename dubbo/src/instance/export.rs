@@ -2,12 +2,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    hash::{BuildHasher as _, RandomState},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use dubbo_core::{
-    filter::Chain,
     invoker::Invoker,
     protocol::{Exporter, Protocol},
     provider::Service,
@@ -17,28 +17,36 @@ use dubbo_core::{
 use dubbo_protocol::java::with_built_ins;
 
 use super::{
-    ENDED_MEANWHILE, INJVM, Inner, Running, activity::CountCalls, filters, openapi::Served,
+    ENDED_MEANWHILE, INJVM, Inner, Running,
+    activity::CountCalls,
+    openapi::Served,
     registries::NamedRegistry,
+    rules::{Exported, LiveChain, MakeFilters},
 };
 use crate::{
     config::{
-        ApplicationConfig, Config, MethodConfig, ProtocolConfig, Serialization, ServiceConfig,
-        defaults,
+        ApplicationConfig, Config, MethodConfig, ProtocolConfig, Secret, Serialization,
+        ServiceConfig, defaults,
     },
     error::Error,
 };
 
 impl Inner {
     /// Exports every service on its protocols, then registers them all: nobody is told of a port that is not open.
-    pub(super) async fn start(&self) -> Result<(), Error> {
+    pub(super) async fn start(self: &Arc<Self>) -> Result<(), Error> {
+        self.rules.begin();
+        self.resending.begin(&self.rules);
         let mut to_register = Vec::new();
+        let mut under_rules = Vec::new();
         let mut bound = Vec::new();
         let mut served = Served::default();
         for provided in &self.provided {
             for (id, protocol) in self.protocols_of(&provided.config) {
-                let url = self
+                let (url, exported) = self
                     .export(&provided.service, &provided.config, protocol)
                     .await?;
+                let rules = self.rules.of(&url.service_key());
+                under_rules.push((Arc::clone(&exported), rules));
                 tracing::info!(service = %url.service_key(), protocol = id, address = url.address(), "exported");
                 // Nobody else could call what is in this process.
                 let within = self.extensions.canonical::<dyn Protocol>(url.protocol())? == INJVM;
@@ -48,7 +56,7 @@ impl Inner {
                 bound.push(url.clone());
                 served.add(id, &url, provided.service.descriptor());
                 if provided.config.not_register != Some(true) {
-                    to_register.push((provided, url));
+                    to_register.push((provided, exported));
                 }
             }
         }
@@ -62,14 +70,19 @@ impl Inner {
         }
         let openapi = self.serve_pages(served).await?;
         self.export_metadata(&bound, openapi).await?;
+        self.rules.settled().await;
+        for (exported, rules) in &under_rules {
+            self.put_under(exported, rules).await;
+        }
         let (mut applications, mut interfaces) = (BTreeSet::new(), BTreeSet::new());
         let mut told = BTreeSet::new();
-        for (provided, url) in to_register {
-            let url = self.to_registry.published(&url);
+        for (provided, exported) in to_register {
+            let url = exported.published();
             let ids = provided.config.registry_ids.as_deref();
             let chosen = self.registries.chosen(ids);
             for (index, registry) in chosen {
                 told.insert(index);
+                exported.tells(index);
                 if let Some(provider) = registry.provider() {
                     provider.export(&url)?;
                     applications.insert(index);
@@ -92,6 +105,9 @@ impl Inner {
             self.registries.map(interface).await?;
         }
         self.report_registrations(told);
+        for (exported, rules) in under_rules {
+            self.follow_rules(exported, rules);
+        }
         Ok(())
     }
 
@@ -115,7 +131,7 @@ impl Inner {
         service: &Service,
         config: &ServiceConfig,
         protocol: &ProtocolConfig,
-    ) -> Result<Url, Error> {
+    ) -> Result<(Url, Arc<Exported>), Error> {
         let interface = config
             .interface
             .as_deref()
@@ -123,22 +139,41 @@ impl Inner {
         let service = with_built_ins(service.clone().with_interface(interface));
         let descriptor = Arc::clone(service.descriptor());
         let url = provider_url(&self.config.application, config, protocol, &descriptor);
+        let url = match &self.config.shutdown.reject_handler {
+            Some(handler) => url.with_param(".shutdown.reject-handler", handler.as_str()),
+            None => url,
+        };
         let url = if self.is_secure(&url)? {
             url.with_param("ssl-enabled", "true")
         } else {
             url
         };
 
-        let names = filters::names(config.filter.as_deref(), filters::PROVIDER, false);
-        let mut chain = filters::create(&self.extensions, &names, &url)?;
-        chain.insert(0, Arc::new(CountCalls(Arc::clone(&self.activity))));
-        if let Some(readiness) = &self.readiness {
-            chain.insert(1, readiness.count(&url.service_key()));
-        }
-        let invoker = Chain::wrap(chain, service.into_invoker(url.clone()));
+        let filters = self.filters_before(config, &url.service_key());
+        let service = LiveChain::new(filters(&url)?, service.into_invoker(url.clone()));
+        let invoker = Arc::clone(&service) as Arc<dyn Invoker>;
+        let bound = self
+            .serve(&url, descriptor, invoker, |running| &mut running.exporters)
+            .await?;
+        let published = self.to_registry.published(&bound);
+        let exported = Exported::new(bound.clone(), published, service, filters);
+        Ok((bound, Arc::new(exported)))
+    }
 
-        self.serve(&url, descriptor, invoker, |running| &mut running.exporters)
-            .await
+    /// What makes the filters of one service, as often as rules change what they are made with.
+    fn filters_before(&self, config: &ServiceConfig, service: &ServiceKey) -> Box<MakeFilters> {
+        let (filters, listed) = (self.filters.clone(), config.filter.clone());
+        let activity = Arc::clone(&self.activity);
+        let readiness = self.readiness.clone();
+        let service = service.clone();
+        Box::new(move |url| {
+            let mut chain = filters.of_provider(listed.as_deref(), url)?;
+            chain.insert(0, Arc::new(CountCalls(Arc::clone(&activity))));
+            if let Some(readiness) = &readiness {
+                chain.insert(1, readiness.count(&service));
+            }
+            Ok(chain)
+        })
     }
 
     /// Serves `invoker` at `url`, and keeps it `among` others that run. The URL that comes back is the one that is served.
@@ -244,6 +279,14 @@ fn provider_url(
         ("weight", service.weight.map(|n| n.to_string())),
         ("warmup", service.warmup.map(|d| d.as_millis().to_string())),
         ("dubbo.tag", service.tag.clone()),
+        ("token", service.token.as_ref().map(token)),
+        ("accesslog", service.accesslog.clone()),
+        ("auth", service.auth.map(|b| b.to_string())),
+        // No consumer needs to know.
+        (
+            ".adaptive-service",
+            service.adaptive_service.map(|b| b.to_string()),
+        ),
         (
             "max-server-recv-msg-size",
             triple.max_server_recv_msg_size.map(|n| n.to_string()),
@@ -254,7 +297,20 @@ fn provider_url(
         ),
     ];
     url.with_params(set(own))
+        .with_params(service.limits.params())
         .with_params(method_params(&service.methods))
+}
+
+/// What calls have to carry: what is set, or what nobody can guess.
+fn token(set: &Secret) -> String {
+    match set.expose() {
+        "true" | "default" => {
+            // Keyed by what the operating system gives.
+            let random = RandomState::new();
+            format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
+        }
+        token => token.to_owned(),
+    }
 }
 
 /// What is different for single methods, as parameters `methods.<name>.<key>`.
@@ -272,7 +328,9 @@ pub(super) fn method_params(
             ("sticky", config.sticky.map(|b| b.to_string())),
             ("weight", config.weight.map(|n| n.to_string())),
         ];
-        set(params.chain(own)).map(move |(key, value)| (format!("methods.{method}.{key}"), value))
+        set(params.chain(own))
+            .chain(config.limits.params().map(|(key, value)| (key as &str, value)))
+            .map(move |(key, value)| (format!("methods.{method}.{key}"), value))
     })
 }
 

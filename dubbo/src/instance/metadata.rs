@@ -55,6 +55,14 @@ impl Told {
         self.exported.lock().push(url);
     }
 
+    /// What was told of as `before` is told of as `now`.
+    pub(super) fn exchanges(&self, before: &Url, now: &Url) {
+        let mut exported = self.exported.lock();
+        if let Some(known) = exported.iter_mut().find(|known| *known == before) {
+            *known = now.clone();
+        }
+    }
+
     /// Remembers a consumer for as long as what is returned lives.
     pub(super) fn subscribes(&self, consumer: &Url) -> Arc<Url> {
         let consumer = Arc::new(consumer.clone());

@@ -12,6 +12,8 @@ mod migration;
 mod openapi;
 mod refer;
 mod registries;
+mod resend;
+mod rules;
 mod shutdown;
 mod signals;
 mod sources;
@@ -44,10 +46,13 @@ use self::{
     activity::Activity,
     builder::{Provided, protocol},
     definitions::Definitions,
+    filters::Filters,
     host::ToRegistry,
     metadata::Told,
     migration::Readiness,
     registries::Registries,
+    resend::Resending,
+    rules::Rules,
 };
 use crate::{
     config::{Config, Environment, LoadOptions, ReferenceConfig},
@@ -66,6 +71,9 @@ struct Inner {
     provided: Vec<Provided>,
     protocols: Protocols,
     registries: Registries,
+    rules: Rules,
+    filters: Filters,
+    resending: Resending,
     definitions: Arc<Definitions>,
     /// What registries have been told of.
     told: Arc<Told>,

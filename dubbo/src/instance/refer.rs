@@ -2,10 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use dubbo_cluster::{
-    cluster::{LiveCluster, SettingsMaker},
-    migration::Path,
-};
+use dubbo_cluster::{cluster::SettingsMaker, migration::Path};
 use dubbo_core::{
     call::Stub,
     extension::{BoxError, Extensions},
@@ -19,8 +16,11 @@ use dubbo_protocol::java::GenericClient;
 use futures_util::future::join_all;
 
 use super::{
-    Inner, Reference, export, filters, host,
+    Inner, Reference, export,
+    filters::Filters,
+    host,
     migration::Readiness,
+    rules::ReferenceRules,
     sources::{Source, join},
 };
 use crate::{
@@ -82,9 +82,17 @@ impl Inner {
             Arc::clone(&descriptor),
             (!timeout.is_zero()).then_some(timeout),
         );
-        let settings = settings.resolve(&consumer).map_err(unusable)?;
+        settings.resolve(&consumer).map_err(unusable)?;
         let make = self.node_maker(config, &descriptor, &consumer)?;
-        let sources = self.sources(config, unmatched, &consumer, make).await?;
+        self.rules.begin();
+        self.resending.begin(&self.rules);
+        let rules = ReferenceRules::new(settings, &consumer, &self.rules);
+        self.rules.settled().await;
+        let sources = self
+            .sources(config, unmatched, &consumer, make, &rules)
+            .await?;
+        // Routers have begun to follow theirs, now that they know whose.
+        self.rules.settled().await;
         if config.check.unwrap_or(defaults::CHECK)
             && let Err(error) = self.check(&service, &sources).await
         {
@@ -100,11 +108,14 @@ impl Inner {
             .iter()
             .map(|source| Arc::clone(&source.directory))
             .collect();
-        let joined = join(&consumer, sources, |directory| {
-            Ok(Arc::new(LiveCluster::new(directory, &settings)?))
+        let joined = join(&consumer, sources, |directory, overrides| {
+            Ok(rules.cluster(directory, overrides)?)
         });
-        let invoker = match joined {
-            Ok(invoker) => invoker,
+        let listed = config.filter.clone();
+        let filters = self.filters.clone();
+        let filters = Box::new(move |url: &Url| filters.of_calls(listed.as_deref(), url));
+        let invoker = match joined.and_then(|invoker| Ok(rules.chain(filters, invoker)?)) {
+            Ok(invoker) => invoker as Arc<dyn Invoker>,
             Err(error) => {
                 join_all(closing.iter().map(|directory| directory.close())).await;
                 return Err(unusable(error));
@@ -258,6 +269,13 @@ impl Inner {
             ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
             ("sticky", config.sticky.map(|b| b.to_string())),
             (
+                "closing-invoker-expire-time",
+                self.config
+                    .shutdown
+                    .closing_invoker_expire_time
+                    .map(|d| d.as_millis().to_string()),
+            ),
+            (
                 "keep-alive-interval",
                 config
                     .triple
@@ -282,13 +300,15 @@ impl Inner {
         descriptor: &Arc<ServiceDescriptor>,
         consumer: &Url,
     ) -> Result<NodeMaker, Error> {
-        let names = filters::names(config.filter.as_deref(), filters::CONSUMER, true);
+        let listed: Option<Arc<[String]>> = config.filter.clone().map(Into::into);
         // Made once here too, so that a filter that refuses fails the reference and not each provider.
-        filters::create(&self.extensions, &names, consumer)?;
+        let names = self.filters.of_attempts(listed.as_deref(), consumer);
+        self.filters.create(&names, consumer)?;
         Ok(NodeMaker {
             extensions: self.extensions.clone(),
             protocols: self.protocols.clone(),
-            filters: names.into(),
+            filters: self.filters.clone(),
+            listed,
             descriptor: Arc::clone(descriptor),
             path: None,
         })
@@ -300,7 +320,9 @@ impl Inner {
 pub(super) struct NodeMaker {
     extensions: Extensions,
     protocols: super::Protocols,
-    filters: Arc<[String]>,
+    filters: Filters,
+    /// The filters that the reference lists.
+    listed: Option<Arc<[String]>>,
     descriptor: Arc<ServiceDescriptor>,
     /// By which path providers are found, where that is told to them.
     path: Option<(Path, Arc<Readiness>)>,
@@ -319,7 +341,8 @@ impl NodeMaker {
         if let Some((path, readiness)) = &self.path {
             invoker = readiness.tell(*path, invoker);
         }
-        let filters = filters::create(&self.extensions, &self.filters, &url)?;
+        let names = self.filters.of_attempts(self.listed.as_deref(), &url);
+        let filters = self.filters.create(&names, &url)?;
         Ok(Chain::wrap(filters, invoker))
     }
 }

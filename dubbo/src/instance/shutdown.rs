@@ -6,7 +6,8 @@ use std::{
 };
 
 use dubbo_core::{protocol::Drained, registry::RegistryError, url::Url};
-use futures_util::future::join_all;
+use dubbo_protocol::filter::{Leaving, Stage};
+use futures_util::future::{join, join_all};
 use tokio::time::{Instant, error::Elapsed, timeout_at};
 
 use super::{INJVM, Inner, Phase, Running, registries::NamedRegistry};
@@ -58,18 +59,22 @@ impl Inner {
     }
 
     async fn end(&self, deadline: Instant) {
+        self.rules.let_go().await;
         let (registered, applications, serves) = {
             let mut running = self.running.lock();
             let registered = std::mem::take(&mut running.registered);
             let applications = std::mem::take(&mut running.applications);
             (registered, applications, !running.exporters.is_empty())
         };
+        let leaving = self.extensions.shared::<Leaving>();
+        leaving.reach(Stage::Closing);
         self.leave(&registered, &applications, deadline).await;
         self.announce(deadline).await;
         if serves {
             let was_registered = !registered.is_empty() || !applications.is_empty();
             self.serve_late_calls(was_registered, deadline).await;
         }
+        leaving.reach(Stage::Refusing);
         self.told.ends();
         self.drain(deadline).await;
         let Running { references, .. } = std::mem::take(&mut *self.running.lock());
@@ -77,8 +82,9 @@ impl Inner {
         let references: Vec<_> = references.filter_map(Weak::upgrade).collect();
         join_all(references.iter().map(|reference| reference.close())).await;
         let patience = deadline.max(after(LAST_WORDS));
-        if timeout_at(patience, self.registries.close()).await.is_err() {
-            tracing::warn!("a registry did not close in time");
+        let closed = join(self.rules.close(), self.registries.close());
+        if timeout_at(patience, closed).await.is_err() {
+            tracing::warn!("a registry or a config center did not close in time");
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dubbo_cluster::{
     cluster::{ZoneAware, Zoned},
+    configurator::LiveOverrides,
     directory::{DynamicDirectory, StaticDirectory},
     loadbalance::Random,
     migration::{MigrationDirectory, MigrationError},
@@ -19,6 +20,7 @@ use super::{
     migration::ReferenceRoads,
     refer::{NO_MORE_CLIENTS, NodeMaker},
     registries::NamedRegistry,
+    rules::ReferenceRules,
 };
 use crate::{
     config::{ReferenceConfig, defaults, direct_url},
@@ -28,6 +30,8 @@ use crate::{
 /// Who knows providers of a reference, and what it is beside others.
 pub(super) struct Source {
     pub(super) directory: Arc<dyn Directory>,
+    /// What overrides options of the reference there.
+    overrides: LiveOverrides,
     preferred: bool,
     zone: Option<String>,
     weight: u32,
@@ -35,9 +39,10 @@ pub(super) struct Source {
 }
 
 impl Source {
-    fn direct(directory: Arc<dyn Directory>) -> Self {
+    fn direct(directory: Arc<dyn Directory>, overrides: LiveOverrides) -> Self {
         Self {
             directory,
+            overrides,
             preferred: false,
             zone: None,
             weight: defaults::WEIGHT,
@@ -45,9 +50,14 @@ impl Source {
         }
     }
 
-    fn registry(directory: Arc<dyn Directory>, registry: &NamedRegistry) -> Self {
+    fn registry(
+        directory: Arc<dyn Directory>,
+        overrides: LiveOverrides,
+        registry: &NamedRegistry,
+    ) -> Self {
         Self {
             directory,
+            overrides,
             preferred: registry.preferred,
             zone: registry.zone.clone(),
             weight: registry.weight,
@@ -65,19 +75,21 @@ impl Source {
 pub(super) fn join(
     consumer: &Url,
     sources: Vec<Source>,
-    cluster: impl Fn(Arc<dyn Directory>) -> Result<Arc<dyn Invoker>, BoxError>,
+    cluster: impl Fn(Arc<dyn Directory>, &LiveOverrides) -> Result<Arc<dyn Invoker>, BoxError>,
 ) -> Result<Arc<dyn Invoker>, BoxError> {
     let clusters = sources.into_iter().map(|source| {
         Ok(Zoned {
             registry: source.directory.origin(),
-            invoker: cluster(source.directory)?,
+            invoker: cluster(source.directory, &source.overrides)?,
             preferred: source.preferred,
             zone: source.zone,
             weight: source.weight,
         })
     });
     let mut clusters: Vec<_> = clusters.collect::<Result<_, BoxError>>()?;
-    if clusters.len() == 1 {
+    // A lone registry is asked in every case, but for a call that insists on another zone.
+    let by_zone = consumer.param("cluster").is_some_and(ZoneAware::is_called);
+    if clusters.len() == 1 && !by_zone {
         return Ok(clusters.remove(0).invoker);
     }
     let chance = Arc::new(Random::new());
@@ -92,6 +104,7 @@ impl Inner {
         unmatched: &str,
         consumer: &Url,
         make: NodeMaker,
+        rules: &ReferenceRules,
     ) -> Result<Vec<Source>, Error> {
         let refused = |reason: String| Error::Refer {
             service: consumer.service_key(),
@@ -112,11 +125,19 @@ impl Inner {
                     refused(faults.join("; "))
                 })?;
             let refer = move |url| make.clone().make(url);
-            let directory =
-                StaticDirectory::refer(consumer.clone(), &urls, RouterChain::default(), refer)
-                    .await
-                    .map_err(|error| refused(error.to_string()))?;
-            return Ok(vec![Source::direct(Arc::new(directory))]);
+            let overrides = rules.overrides();
+            let routers = RouterChain::of(&self.extensions, consumer)?;
+            let directory = StaticDirectory::refer_overridden(
+                consumer.clone(),
+                &urls,
+                routers,
+                &overrides,
+                refer,
+            );
+            let directory = directory
+                .await
+                .map_err(|error| refused(error.to_string()))?;
+            return Ok(vec![Source::direct(Arc::new(directory), overrides)]);
         }
         let chosen: Vec<_> = self
             .registries
@@ -130,7 +151,7 @@ impl Inner {
         }
         let followed = chosen
             .into_iter()
-            .map(|(_, registry)| self.followed(registry, consumer, make.clone()));
+            .map(|(_, registry)| self.followed(registry, consumer, make.clone(), rules));
         try_join_all(followed).await
     }
 
@@ -140,7 +161,9 @@ impl Inner {
         registry: &Arc<NamedRegistry>,
         consumer: &Url,
         make: NodeMaker,
+        rules: &ReferenceRules,
     ) -> Result<Source, Error> {
+        let overrides = rules.overrides();
         let told = self.told.subscribes(consumer);
         let url = &registry.url;
         let Some(path) = registry.only_path() else {
@@ -149,6 +172,8 @@ impl Inner {
                 consumer: consumer.clone(),
                 make,
                 readiness: self.readiness.clone(),
+                overrides: overrides.clone(),
+                extensions: self.extensions.clone(),
                 _told: told,
             };
             let migration = self.registries.migration();
@@ -161,15 +186,23 @@ impl Inner {
                     reason: error.to_string(),
                 },
             })?;
-            return Ok(Source::registry(Arc::new(directory), registry));
+            return Ok(Source::registry(Arc::new(directory), overrides, registry));
         };
+        // Before anybody is asked: a router that cannot be made is a mistake of the configuration.
+        let routers = RouterChain::of(&self.extensions, consumer)?;
         let subscription = registry.subscribe(path, consumer).await?.holding(told);
         let make = make.found_by(path, self.readiness.clone());
         let refer = move |url| make.clone().make(url);
-        let routers = RouterChain::default();
-        let directory =
-            DynamicDirectory::follow(consumer.clone(), url, subscription, routers, refer).await;
-        Ok(Source::registry(Arc::new(directory), registry))
+        let directory = DynamicDirectory::follow_overridden(
+            consumer.clone(),
+            url,
+            subscription,
+            routers,
+            overrides.clone(),
+            refer,
+        )
+        .await;
+        Ok(Source::registry(Arc::new(directory), overrides, registry))
     }
 
     /// Waits for the first available provider, wherever it comes from.

@@ -4,13 +4,17 @@ mod application;
 mod consumer;
 mod hessian2;
 mod labels;
+mod limits;
 mod logger;
 mod metadata;
+mod metrics;
 mod migration;
 mod openapi;
 mod protocol;
 mod provider;
 mod registry;
+mod retry;
+mod rules;
 mod secret;
 mod settings;
 mod shutdown;
@@ -18,6 +22,7 @@ mod tls;
 
 use std::collections::BTreeMap;
 
+use dubbo_cluster::resend::PolicyDocument;
 use dubbo_core::yaml::{Node, Section};
 
 use self::settings::settings;
@@ -26,13 +31,16 @@ pub use self::{
     consumer::{ConsumerConfig, ReferenceConfig},
     hessian2::Hessian2Config,
     labels::EnvConfig,
+    limits::LimitsConfig,
     logger::{LogFormat, LogLevel, LoggerConfig},
     metadata::{MetadataCacheConfig, MetadataConfig, MetadataReportConfig},
+    metrics::MetricsConfig,
     migration::{ApplicationMigrationConfig, MigrationConfig},
     openapi::OpenApiConfig,
     protocol::{ProtocolConfig, TripleConfig},
     provider::{MethodConfig, ProviderConfig, Serialization, ServiceConfig},
     registry::{RegistryConfig, RegistryType},
+    rules::{ConfigCenterConfig, RulesConfig},
     secret::Secret,
     settings::Layered,
     shutdown::ShutdownConfig,
@@ -75,12 +83,20 @@ settings! {
         metadata: MetadataConfig,
         /// `metadata-report`: a store of metadata and mappings beside those of the registries.
         metadata_report: MetadataReportConfig,
+        /// `config-center`: where rules are kept, if not in the registries.
+        config_center: ConfigCenterConfig,
+        /// `rules`: rules in files.
+        rules: RulesConfig,
         /// `migration`, `migration-file`: moving from interfaces to applications.
         migration: MigrationConfig,
         /// `provider`: the services of this program.
         provider: ProviderConfig,
         /// `consumer`: the services that this program calls.
         consumer: ConsumerConfig,
+        /// `retry`: how calls are tried again, and what becomes of those that fail for good.
+        retry: Option<PolicyDocument>,
+        /// `metrics`: what is counted of calls.
+        metrics: MetricsConfig,
         /// `shutdown`: how this program ends.
         shutdown: ShutdownConfig,
         /// `logger`: what is logged, and how.
@@ -100,7 +116,7 @@ settings! {
 impl Config {
     /// Reads the section `dubbo`.
     pub(crate) fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["config-center", "router", "metrics", "otel"] {
+        for key in ["router", "otel"] {
             s.unsupported(key);
         }
         s.no_effect(
@@ -120,9 +136,13 @@ impl Config {
             registries: s.entries("registries", RegistryConfig::read),
             metadata: s.section("metadata", MetadataConfig::read),
             metadata_report: s.section("metadata-report", MetadataReportConfig::read),
+            config_center: s.section("config-center", ConfigCenterConfig::read),
+            rules: s.section("rules", RulesConfig::read),
             migration: MigrationConfig::read(s),
             provider: s.section("provider", ProviderConfig::read),
             consumer: s.section("consumer", ConsumerConfig::read),
+            retry: retry::read(s),
+            metrics: s.section("metrics", MetricsConfig::read),
             shutdown: s.section("shutdown", ShutdownConfig::read),
             logger: s.section("logger", LoggerConfig::read),
             tls_config: s.section("tls_config", TlsConfig::read),

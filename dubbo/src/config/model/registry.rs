@@ -54,8 +54,8 @@ settings! {
         extend_params[extend_param]: BTreeMap<String, String>,
         /// `use-as-meta-report`, by default true: whether metadata and mappings are kept there, too.
         use_as_meta_report: Option<bool>,
-        /// `use-as-config-center`, by default true: whether rules are looked for there, too. So far that is the migration
-        /// rule of this application, where it is followed both ways.
+        /// `use-as-config-center`, by default true: whether rules are looked for there, too: all of them where there is no
+        /// `config-center`, and the migration rule of this application, where it is followed both ways, in any case.
         use_as_config_center: Option<bool>,
     }
 }

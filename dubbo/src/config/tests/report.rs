@@ -8,7 +8,8 @@ fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet(
     let want = "
 t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; linked: memory
 t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not built in: add the feature `zookeeper` to the dependency `dubbo`; linked: memory
-t.yaml:7:3: dubbo.config-center: not supported yet
+t.yaml:7:30: dubbo.config-center.protocol: the config center `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; none is linked
+t.yaml:7:85: dubbo.config-center.data-id: not supported yet: configuration itself is not read from a config center, only rules are; leave it out
 t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
 t.yaml:10:50: dubbo.protocols.dubbo.params.getty-session-param: not supported yet
 t.yaml:17:9: dubbo.provider.services.OrderServer.tps.limiter: not supported yet

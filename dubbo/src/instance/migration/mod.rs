@@ -6,11 +6,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_cluster::{
+    configurator::LiveOverrides,
     directory::DynamicDirectory,
     migration::{Meter, MigrationStatus, Path, Road, Roads, registration},
     router::RouterChain,
 };
-use dubbo_core::{registry::RegistryError, url::Url};
+use dubbo_core::{extension::Extensions, registry::RegistryError, url::Url};
 
 use super::{
     Inner, Instance, export::application_name, refer::NodeMaker, registries::NamedRegistry,
@@ -85,6 +86,8 @@ pub(super) struct ReferenceRoads {
     pub(super) consumer: Url,
     pub(super) make: NodeMaker,
     pub(super) readiness: Option<Arc<Readiness>>,
+    pub(super) overrides: LiveOverrides,
+    pub(super) extensions: Extensions,
     /// That the registry has been told of the consumer, for as long as that is so.
     pub(super) _told: Arc<Url>,
 }
@@ -98,11 +101,23 @@ impl Roads for ReferenceRoads {
             let (make, meter) = (make.clone(), meter.clone());
             async move { Ok(meter.around(make.make(url).await?)) }
         };
-        let directory = DynamicDirectory::follow(
+        // Each list has routers of its own: they keep what they make of it.
+        let routers = RouterChain::of(&self.extensions, &self.consumer);
+        let routers = routers.map_err(|error| {
+            let address = self.registry.url.origin();
+            RegistryError::new(
+                "make the routers of a reference",
+                address,
+                error.to_string(),
+            )
+            .refused()
+        })?;
+        let directory = DynamicDirectory::follow_overridden(
             self.consumer.clone(),
             &self.registry.url,
             subscription,
-            RouterChain::default(),
+            routers,
+            self.overrides.clone(),
             refer,
         )
         .await;

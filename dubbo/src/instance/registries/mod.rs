@@ -4,7 +4,7 @@ mod cache;
 mod make;
 mod migration;
 mod relay;
-mod url;
+pub(super) mod url;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use futures_util::FutureExt as _;
 
 pub(super) use self::cache::Caches;
 use self::make::{Make, reports};
-use super::export::application_name;
+use super::{export::application_name, host::without_hidden};
 use crate::{config::Config, error::Error};
 
 /// All registries of an instance, and the stores of metadata.
@@ -144,6 +144,10 @@ impl Registries {
 
     pub(super) fn get(&self, index: usize) -> &NamedRegistry {
         &self.all[index]
+    }
+
+    pub(super) fn shared(&self, index: usize) -> Arc<NamedRegistry> {
+        Arc::clone(&self.all[index])
     }
 
     /// The application at the registries that are told of it, by their ids: as they know it, and what is found there.
@@ -331,6 +335,29 @@ impl NamedRegistry {
         }
     }
 
+    /// Follows the override rules that the registry itself holds for the service of `url`, which is registered there.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be followed, or services are not registered there each by itself.
+    pub(super) async fn configurators(
+        &self,
+        url: &Url,
+    ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
+        let url = url.with_protocol("provider").with_params([
+            ("category", Category::Configurators.name()),
+            ("check", "false"),
+        ]);
+        match &self.roads.interface {
+            Some(registry) => registry.subscribe(&url).await,
+            None => Err(RegistryError::new(
+                "follow override rules",
+                self.address(),
+                "services are not registered there each by itself",
+            )),
+        }
+    }
+
     /// The applications that provide what `consumer` asks for, as far as it is known without asking anybody.
     pub(super) fn applications_of(&self, consumer: &Url) -> Vec<String> {
         let provided_by = consumer.param("provided-by").unwrap_or_default().split(',');
@@ -402,7 +429,7 @@ struct ShownConsumer {
 impl ShownConsumer {
     /// Nothing here waits for the registry: it keeps what it is asked for in mind.
     fn show(registry: Arc<dyn Registry>, consumer: &Url) -> Self {
-        let url = consumer.with_param("category", Category::Consumers.name());
+        let url = without_hidden(consumer).with_param("category", Category::Consumers.name());
         if let Some(Err(error)) = registry.register(&url).now_or_never() {
             tracing::warn!(consumer = ?url, %error, "the registry does not show this consumer");
         }
