@@ -14,7 +14,7 @@ use dubbo_core::{
 };
 
 /// Decides what the caller gets for a call that a limit or the end of the program turned down: by the names under
-/// `tps.limit.rejected.handler`, `execute.limit.rejected.handler` and `shutdown.reject-handler`.
+/// `tps.limit.rejected.handler`, `execute.limit.rejected.handler` and `reject-handler` of the shutdown.
 ///
 /// The built-in one, `default` or `log`, returns the refusal. dubbo-go's returns an empty result, as if the call had
 /// worked; `compat.go-empty-reject=true` among the parameters of a service restores that.

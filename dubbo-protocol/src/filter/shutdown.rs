@@ -83,7 +83,7 @@ impl Filter for Shutdown {
 fn make(cx: &ExtensionContext<'_>) -> Result<Arc<dyn Filter>, BoxError> {
     Ok(Arc::new(Shutdown {
         leaving: cx.shared(),
-        rejected: handler(cx, "shutdown.reject-handler")?,
+        rejected: handler(cx, ".shutdown.reject-handler")?,
     }))
 }
 

@@ -54,8 +54,16 @@ impl Config {
             version: self.application.version.clone(),
             ..ReferenceConfig::default()
         });
+        if self.consumer.adaptive_service == Some(true) {
+            reference.cluster = Some(ADAPTIVE_CLUSTER.to_owned());
+            reference.loadbalance = Some(ADAPTIVE_LOAD_BALANCE.to_owned());
+        }
     }
 }
+
+/// What `consumer.adaptive-service` stands for, as in dubbo-go.
+pub(super) const ADAPTIVE_CLUSTER: &str = "adaptiveService";
+pub(super) const ADAPTIVE_LOAD_BALANCE: &str = "p2c";
 
 fn find<'e, 'n, T>(
     entries: &'e BTreeMap<String, T>,

@@ -36,6 +36,7 @@ impl ToRegistry {
 
     /// What to publish of a service that is bound to `url`.
     pub(super) fn published(&self, url: &Url) -> Url {
+        let url = &without_hidden(url);
         let host = self.host.clone();
         let url = url.with_host(host.unwrap_or_else(|| reachable(url.host())));
         match self.port {
@@ -43,6 +44,12 @@ impl ToRegistry {
             None => url,
         }
     }
+}
+
+/// Without what is for nobody else: secrets and switches whose names begin with a dot, as in dubbo-go and Dubbo Java.
+pub(super) fn without_hidden(url: &Url) -> Url {
+    let hidden = url.params().filter(|(key, _)| key.starts_with('.'));
+    hidden.fold(url.clone(), |url, (key, _)| url.without_param(key))
 }
 
 /// An address without a port.

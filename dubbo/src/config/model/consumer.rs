@@ -11,8 +11,8 @@ use crate::config::Layered as _;
 settings! {
     /// `dubbo.consumer`: the services that this program calls (`docs/spec/config.md` §1.15).
     pub struct ConsumerConfig {
-        /// `filter`: the filters around each call of the references that set none. They are added to the built-in chain;
-        /// `-name` takes a filter out, and `default` says where among them the built-in ones stand.
+        /// `filter`: the filters around each call of the references that set none, as at a service. A name means the filter
+        /// of calls, that of attempts, or both (`docs/spec/cluster.md` §1.1).
         filter: Option<Vec<String>>,
         /// `registry-ids`, by default all: where references that set none look for providers.
         registry_ids: Option<Vec<String>>,
@@ -25,6 +25,9 @@ settings! {
         check: Option<bool>,
         /// `max-wait-time-for-service-discovery`, by default 3 s: how long `check` waits for the first provider.
         max_wait_time_for_service_discovery: Option<Duration>,
+        /// `adaptive-service`, by default false: whether references go to the providers that say that they have the most
+        /// room: with the cluster `adaptiveService` and the load balance `p2c`, whatever else is set.
+        adaptive_service: Option<bool>,
         /// `references`, by name.
         references[reference]: BTreeMap<String, ReferenceConfig>,
     }
@@ -32,7 +35,6 @@ settings! {
 
 impl ConsumerConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported_switch("adaptive-service");
         s.unsupported_switch("mesh-enabled");
         for key in ["proxy", "filter-conf", "tracing-key"] {
             s.no_effect(key, UNREAD_IN_GO);
@@ -44,6 +46,7 @@ impl ConsumerConfig {
             request_timeout: s.duration("request-timeout"),
             check: s.bool("check"),
             max_wait_time_for_service_discovery: s.duration("max-wait-time-for-service-discovery"),
+            adaptive_service: s.bool("adaptive-service"),
             references: s.entries("references", ReferenceConfig::read),
         }
     }

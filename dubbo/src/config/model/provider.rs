@@ -5,7 +5,7 @@ use dubbo_core::{
     yaml::{ProblemKind, Section},
 };
 
-use super::{UNREAD_IN_GO, settings};
+use super::{LimitsConfig, Secret, UNREAD_IN_GO, settings};
 
 settings! {
     /// `dubbo.provider`: the services of this program (`docs/spec/config.md` §1.13).
@@ -20,8 +20,10 @@ settings! {
 
 impl ProviderConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported_switch("adaptive-service");
-        s.unsupported_switch("adaptive-service-verbose");
+        s.no_effect(
+            "adaptive-service-verbose",
+            "who asks is told with each answer how much room is left",
+        );
         for key in ["register", "proxy", "filter_conf", "config_type"] {
             s.no_effect(key, UNREAD_IN_GO);
         }
@@ -37,8 +39,9 @@ settings! {
     pub struct ServiceConfig {
         /// `interface`, by default the one of the generated code: the name under which the service is called.
         interface: Option<String>,
-        /// `filter`: the filters around each call, in order. They replace the built-in chain, unless one of them is
-        /// `default`, which stands for it; `-name` takes a filter out.
+        /// `filter`: the filters around each call, in order, behind those that are built in. `default` says where among them
+        /// the built-in ones stand, `-name` takes a filter out, and `-default` all that are built in
+        /// (`docs/spec/cluster.md` §6.1).
         filter: Option<Vec<String>>,
         /// `registry-ids`, by default all: where the service is registered. An empty list is all of them, too.
         registry_ids: Option<Vec<String>>,
@@ -68,6 +71,18 @@ settings! {
         /// `warmup`, by default 10 min: how long after its start the service takes less than its share. A bare number
         /// counts seconds, as in dubbo-go.
         warmup: Option<Duration>,
+        /// `token`: only calls that carry it are served; `true` or `default` makes one up at each start. Consumers learn it
+        /// from the registry.
+        token: Option<Secret>,
+        /// `accesslog`: `true` for an event of each call, or the path of a file, which needs `accesslog.allow-file: true`
+        /// among `params`.
+        accesslog: Option<String>,
+        /// `auth`, by default false: only calls that are signed with a known key are served.
+        auth: Option<bool>,
+        /// `adaptive-service`, by default false: whether a limit of calls at once is found and kept.
+        adaptive_service: Option<bool>,
+        /// `tps.*`, `execute.*`: how many calls are taken.
+        limits: LimitsConfig,
         /// `methods`, by name: what is different for single methods.
         methods[method]: BTreeMap<String, MethodConfig>,
     }
@@ -82,12 +97,10 @@ impl ServiceConfig {
     }
 
     fn read_common(s: &mut Section<'_, '_>) -> Self {
-        for key in ["token", "accesslog", "auth", "param.sign"] {
-            s.unsupported(key);
-        }
-        refuse_limits(s);
-        for key in ["tps.limiter", "tps.limit.rejected.handler"] {
-            s.unsupported(key);
+        if s.bool("param.sign") == Some(true) {
+            let message = "not supported: dubbo-go signs the JSON of its own structs, which no other implementation \
+                           writes alike; leave it out or set it to `false`";
+            s.error("param.sign", ProblemKind::Unsupported, message);
         }
         s.no_effect("tracing-key", UNREAD_IN_GO);
         Self {
@@ -106,6 +119,11 @@ impl ServiceConfig {
             tag: s.string("tag"),
             weight: s.integer("weight", 0..=MAX_COUNT),
             warmup: s.duration_in_seconds("warmup"),
+            token: s.string("token").map(Secret::from),
+            accesslog: s.string("accesslog"),
+            auth: s.bool("auth"),
+            adaptive_service: s.bool("adaptive-service"),
+            limits: LimitsConfig::read(s),
             methods: MethodConfig::read_all(s, MethodConfig::read),
         }
     }
@@ -129,6 +147,8 @@ settings! {
         params[param]: BTreeMap<String, String>,
         /// `weight`: the share of this method's calls that a provider wants. A consumer has no use for it.
         weight: Option<u32>,
+        /// `tps.*`, `execute.*`: how many calls a provider takes. A consumer has no use for it.
+        limits: LimitsConfig,
     }
 }
 
@@ -154,16 +174,16 @@ impl MethodConfig {
     }
 
     fn read(s: &mut Section<'_, '_>) -> Self {
-        refuse_limits(s);
         Self {
             weight: s.integer("weight", 0..=MAX_COUNT),
+            limits: LimitsConfig::read_of_method(s),
             ..Self::read_common(s)
         }
     }
 
     /// Reads what a consumer can use.
     pub(super) fn read_consumer(s: &mut Section<'_, '_>) -> Self {
-        refuse_limits(s);
+        LimitsConfig::refuse(s);
         s.no_effect("weight", "a weight is the provider's to set");
         Self::read_common(s)
     }
@@ -177,6 +197,7 @@ impl MethodConfig {
             sticky: s.bool("sticky"),
             params: s.texts("params"),
             weight: None,
+            limits: LimitsConfig::default(),
         }
     }
 }
@@ -250,18 +271,6 @@ pub(super) fn read_retries(s: &mut Section<'_, '_>) -> Option<i32> {
     match text.parse::<i64>() {
         Ok(..0) => Some(-1),
         _ => s.integer("retries", 0..=i32::MAX),
-    }
-}
-
-fn refuse_limits(s: &mut Section<'_, '_>) {
-    for key in [
-        "tps.limit.interval",
-        "tps.limit.rate",
-        "tps.limit.strategy",
-        "execute.limit",
-        "execute.limit.rejected.handler",
-    ] {
-        s.unsupported(key);
     }
 }
 

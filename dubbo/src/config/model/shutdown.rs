@@ -20,6 +20,11 @@ settings! {
         /// `offline-request-window-timeout`, by default 3 s: how long after the last request none may come before the
         /// program counts as idle.
         offline_request_window_timeout: Option<Duration>,
+        /// `closing-invoker-expire-time`, by default 30 s: how long references prefer other providers to one that has said
+        /// that it is about to end.
+        closing_invoker_expire_time: Option<Duration>,
+        /// `reject-handler`, by default `default`: what the caller of a call gets that comes too late.
+        reject_handler: Option<String>,
         /// `internal-signal`, by default true: whether SIGINT and SIGTERM begin the shutdown.
         internal_signal: Option<bool>,
     }
@@ -27,14 +32,14 @@ settings! {
 
 impl ShutdownConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported("closing-invoker-expire-time");
-        s.unsupported("reject-handler");
         Self {
             timeout: s.duration("timeout"),
             step_timeout: read_step_timeout(s),
             notify_timeout: s.duration("notify-timeout"),
             consumer_update_wait_time: s.duration("consumer-update-wait-time"),
             offline_request_window_timeout: s.duration("offline-request-window-timeout"),
+            closing_invoker_expire_time: s.duration("closing-invoker-expire-time"),
+            reject_handler: s.string("reject-handler"),
             internal_signal: s.bool("internal-signal"),
         }
     }
