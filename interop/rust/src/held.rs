@@ -15,16 +15,30 @@ pub struct Notice {
     case: String,
     method: &'static str,
     age: Duration,
+    answered: Option<u64>,
 }
 
 impl Notice {
     /// It can be called now.
     pub fn ready() -> Self {
+        Self::of_itself("ready")
+    }
+
+    /// It has ended, and has answered so many calls of `hello` in its life.
+    pub fn left(answered: u64) -> Self {
         Self {
-            event: "ready",
+            answered: Some(answered),
+            ..Self::of_itself("left")
+        }
+    }
+
+    fn of_itself(event: &'static str) -> Self {
+        Self {
+            event,
             case: String::new(),
             method: "",
             age: Duration::ZERO,
+            answered: None,
         }
     }
 
@@ -35,6 +49,7 @@ impl Notice {
             "case": self.case,
             "method": self.method,
             "millis": u64::try_from(self.age.as_millis()).unwrap_or(u64::MAX),
+            "answered": self.answered,
         });
         println!("{line}");
     }
@@ -72,6 +87,7 @@ impl Held {
             case: self.case.clone(),
             method: self.method,
             age: self.start.elapsed(),
+            answered: None,
         }
     }
 }

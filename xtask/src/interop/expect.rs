@@ -385,6 +385,7 @@ mod tests {
             case: "x".to_owned(),
             method: "Sleep".to_owned(),
             millis,
+            answered: None,
         };
         let expect = gives(Value::Null).cut_short("Sleep", 150..=400);
         let mut played = played(r#"{"case":"x","got":null,"millis":1}"#);

@@ -29,8 +29,8 @@ pub(super) struct Fault {
     pub(super) cause: Option<Box<Self>>,
 }
 
-/// What a provider says of itself (`ready`) or of a call that it holds: `held` when it begins, `cut_short` when it was
-/// cancelled or ran out of time.
+/// What a provider says of itself (`ready`, and ours `left` at its end) or of a call that it holds: `held` when it begins,
+/// `cut_short` when it was cancelled or ran out of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
     pub(super) event: String,
@@ -38,6 +38,8 @@ pub(super) struct Notice {
     pub(super) method: String,
     /// How old the call was.
     pub(super) millis: u64,
+    /// How many calls over `dubbo` it has answered to consumers that discovered it.
+    pub(super) answered: Option<u64>,
 }
 
 /// How the calls of a discovering consumer fare: said whenever that changes, and at the end.
@@ -124,6 +126,7 @@ impl Notice {
             case: text(&value["case"]).unwrap_or_default(),
             method: text(&value["method"]).unwrap_or_default(),
             millis: value["millis"].as_u64().unwrap_or_default(),
+            answered: value["answered"].as_u64(),
         })
     }
 }

@@ -1,6 +1,7 @@
-//! Serves the contract. Prints `{"event":"ready"}` once it can be called, then what becomes of the calls it holds.
+//! Serves the contract. Prints `{"event":"ready"}` once it can be called, then what becomes of the calls it holds, and at the
+//! end of an orderly shutdown how many calls it answered to consumers that discover it.
 
-use std::{error::Error, io, process, thread, time::Duration};
+use std::{error::Error, io, process, sync::atomic::Ordering, thread, time::Duration};
 
 use dubbo::{
     InstanceBuilder,
@@ -50,14 +51,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .consumer_update_wait_time(leave)
             .offline_request_window_timeout(Duration::ZERO),
     );
-    builder = if discovered {
-        let name = arguments
-            .get("name")
-            .ok_or("--name=… is missing: consumers tell by it who answers")?;
-        offer_to_discover(builder, &format!(" from {name}"))
-    } else {
-        offer_all(builder, arguments.get("tri").is_some())
-    };
+    if !discovered {
+        return serve(offer_all(builder, arguments.get("tri").is_some())).await;
+    }
+    let name = arguments
+        .get("name")
+        .ok_or("--name=… is missing: consumers tell by it who answers")?;
+    let suffix = format!(" from {name}");
+    let users = Users::with_suffix(&*suffix);
+    let greeted = users.greeted();
+    serve(offer_to_discover(builder, &suffix, users)).await?;
+    Notice::left(greeted.load(Ordering::Relaxed)).print();
+    Ok(())
+}
+
+async fn serve(builder: InstanceBuilder) -> Result<(), Box<dyn Error>> {
     let instance = builder.build()?;
     instance.start().await?;
     Notice::ready().print();
@@ -88,14 +96,14 @@ fn offer_all(builder: InstanceBuilder, over_triple: bool) -> InstanceBuilder {
 }
 
 /// Each service once, over one protocol, with answers that say who gave them.
-fn offer_to_discover(builder: InstanceBuilder, suffix: &str) -> InstanceBuilder {
+fn offer_to_discover(builder: InstanceBuilder, suffix: &str, users: Users) -> InstanceBuilder {
     builder
         .provide_with(
             GreeterServer::new(Greeter::with_suffix(suffix)),
             ServiceConfig::new().protocol_ids(["tri"]),
         )
         .provide_with(
-            UserServiceServer::new(Users::with_suffix(suffix)),
+            UserServiceServer::new(users),
             ServiceConfig::new().protocol_ids(["dubbo"]),
         )
 }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::atomic::{AtomicI32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI32, AtomicU64, Ordering},
+    },
     time::Duration as Time,
 };
 
@@ -27,6 +30,7 @@ use crate::{headers, held::Held, pattern};
 pub struct Users {
     suffix: String,
     oneways: AtomicI32,
+    greeted: Arc<AtomicU64>,
 }
 
 impl Users {
@@ -45,7 +49,13 @@ impl Users {
         Self {
             suffix: suffix.into(),
             oneways: AtomicI32::new(0),
+            greeted: Arc::default(),
         }
+    }
+
+    /// How many calls of `hello` it has answered. It goes on counting.
+    pub fn greeted(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.greeted)
     }
 }
 
@@ -72,6 +82,7 @@ impl UserService for Users {
     }
 
     async fn hello(&self, s: String) -> Result<String, Status> {
+        self.greeted.fetch_add(1, Ordering::Relaxed);
         Ok(format!("hello {s}{}", self.suffix))
     }
 

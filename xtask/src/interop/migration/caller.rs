@@ -122,6 +122,29 @@ impl Caller {
         count
     }
 
+    /// Waits until it has said of every contract how a call went that came after all that it has said so far.
+    pub(super) fn catch_up(&mut self) -> Result<(), Failure> {
+        while self.hear(Duration::ZERO)? {}
+        let before: BTreeMap<_, _> = self
+            .last
+            .iter()
+            .map(|(contract, progress)| (contract.clone(), progress.calls))
+            .collect();
+        self.until("go on calling", |progress| {
+            before
+                .get(&progress.contract)
+                .is_none_or(|calls| progress.calls > *calls)
+        })
+    }
+
+    /// How many of the calls of `contract` this provider has answered.
+    pub(super) fn heard(&self, contract: &str, provider: &str) -> u64 {
+        let progress = self.last.get(contract);
+        progress
+            .and_then(|it| it.by.get(provider))
+            .map_or(0, |n| *n)
+    }
+
     /// Ends it, and gives what became of all calls.
     pub(super) fn finish(mut self) -> Result<Count, Failure> {
         self.peer.end_input();
@@ -140,10 +163,11 @@ impl Caller {
         self.peer.failure(problem)
     }
 
-    fn hear(&mut self, limit: Duration) -> Result<(), Failure> {
+    /// Whether it said anything in that time.
+    fn hear(&mut self, limit: Duration) -> Result<bool, Failure> {
         let line = match self.peer.next(limit) {
             Heard::Line(line) => line,
-            Heard::Silence => return Ok(()),
+            Heard::Silence => return Ok(false),
             Heard::End => return Err(self.peer.failure("ended too early")),
         };
         // Whether it can be kept does not decide how the scenario went.
@@ -153,7 +177,7 @@ impl Caller {
             self.peer.failure(&problem)
         })?;
         self.last.insert(progress.contract.clone(), progress);
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -6,15 +6,19 @@ use crate::{
     failure::Failure,
     interop::{
         build::Programs,
-        peer::Peer,
+        lines::Notice,
+        peer::{Heard, Peer},
         ports,
         registry::{Level, Registry, Server},
         route::Party,
     },
-    process,
+    process::{self, Stopwatch},
 };
 
-use super::caller::Caller;
+use super::{
+    caller::Caller,
+    dropped::{self, Departure},
+};
 
 /// What a scenario takes place in.
 #[derive(Debug)]
@@ -112,9 +116,20 @@ impl<'a> Estate<'a> {
         level: Level,
         caller: &mut Caller,
     ) -> Result<Vec<Provider>, Failure> {
+        self.roll_with(providers, level, caller, |provider, _| provider.stop())
+    }
+
+    /// As [`roll`](Self::roll), with `stop` to stop them.
+    pub(super) fn roll_with(
+        &self,
+        providers: Vec<Provider>,
+        level: Level,
+        caller: &mut Caller,
+        mut stop: impl FnMut(Provider, &mut Caller) -> Result<(), Failure>,
+    ) -> Result<Vec<Provider>, Failure> {
         let restart = |provider: Provider| {
             let (party, number) = (provider.party, provider.number);
-            provider.stop()?;
+            stop(provider, caller)?;
             let provider = self.provider(party, level, number)?;
             caller.until_answered_by(&[&provider.name])?;
             Ok(provider)
@@ -150,6 +165,44 @@ impl Provider {
     /// Stops it as an operator would.
     pub(super) fn stop(self) -> Result<(), Failure> {
         self.peer.stop(self.party, STOP_LIMIT)
+    }
+
+    /// Stops one of ours as an operator would, and tells what became of the calls over `dubbo` to it.
+    pub(super) fn leave(self, caller: &mut Caller) -> Result<Departure, Failure> {
+        caller.catch_up()?;
+        let before = caller.count();
+        self.peer.terminate()?;
+        let staying = caller.watch(dropped::STAYING)?;
+        let answered = self.last_words()?;
+        let failure = self
+            .peer
+            .failure("did not end well, or did not tell how many calls it has answered");
+        let ended = self.peer.finish(STOP_LIMIT)?;
+        let answered = answered.filter(|_| ended.success()).ok_or(failure)?;
+        caller.catch_up()?;
+        Ok(Departure {
+            heard: caller.heard(dropped::CONTRACT, &self.name),
+            failed_staying: staying.failed,
+            failed: caller.count().failed - before.failed,
+            name: self.name,
+            answered,
+        })
+    }
+
+    /// Waits for its end: how many calls over `dubbo` it says that it has answered.
+    fn last_words(&self) -> Result<Option<u64>, Failure> {
+        let watch = Stopwatch::start();
+        let mut answered = None;
+        loop {
+            match self.peer.next(STOP_LIMIT.saturating_sub(watch.elapsed())) {
+                Heard::Line(line) => {
+                    let left = Notice::parse(&line).filter(|notice| notice.event == "left");
+                    answered = left.map_or(answered, |notice| notice.answered);
+                }
+                Heard::End => return Ok(answered),
+                Heard::Silence => return Err(self.peer.failure("did not end")),
+            }
+        }
     }
 }
 

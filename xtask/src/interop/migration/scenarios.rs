@@ -19,6 +19,8 @@ pub(super) struct Scenario {
     pub(super) about: &'static str,
     /// What a peer cannot do in it, and why.
     pub(super) limit: Option<&'static str>,
+    /// Whether it has nothing of ours in it, and tells what others lose, for comparison.
+    pub(super) is_yardstick: bool,
     pub(super) play: fn(&Peers) -> Result<Story, Failure>,
 }
 
@@ -26,11 +28,12 @@ pub(super) struct Scenario {
 pub(super) type Peers = BTreeMap<Party, Programs>;
 
 /// All of them, in the order in which they are played.
-pub(super) const ALL: [Scenario; 5] = [
+pub(super) const ALL: [Scenario; 6] = [
     Scenario {
         name: "forward",
         about: "our consumer goes from interfaces to applications while providers in Go, Java and Rust do",
         limit: None,
+        is_yardstick: false,
         play: forward,
     },
     Scenario {
@@ -41,12 +44,14 @@ pub(super) const ALL: [Scenario; 5] = [
              interfaces to the end of its session: as a provider that is stopped while it is called by the interface \
              it is registered that way alone",
         ),
+        is_yardstick: false,
         play: rollback,
     },
     Scenario {
         name: "threshold",
         about: "our consumer refuses to go before enough providers have, and goes by itself when they have",
         limit: None,
+        is_yardstick: false,
         play: threshold,
     },
     Scenario {
@@ -56,6 +61,7 @@ pub(super) const ALL: [Scenario; 5] = [
             "Dubbo Java waits up to five seconds in ZooKeeper's only event thread for each change of an interface's \
              providers: it hears that much later of rules and applications that come meanwhile",
         ),
+        is_yardstick: false,
         play: java_consumer,
     },
     Scenario {
@@ -63,9 +69,24 @@ pub(super) const ALL: [Scenario; 5] = [
         about: "dubbo-go's consumer calls both ways, while our providers go from interfaces to applications",
         limit: Some(
             "dubbo-go has no migration rules and does not tell which way a call goes: with registry-type all its \
-             balancer takes one of both ways for each call",
+             balancer takes one of both ways for each call. When the registry no longer lists a provider it closes its \
+             connections over `dubbo` at once and throws away the answers of calls that are under way: a call that failed so \
+             while its provider still served, and that the provider has answered, is counted as dropped by dubbo-go, at most \
+             one for each provider that leaves; its framework tries it again unless it is told not to, as here",
         ),
+        is_yardstick: false,
         play: go_consumer,
+    },
+    Scenario {
+        name: "go-alone",
+        about: "the steps of go-consumer with dubbo-go's own providers, to show what dubbo-go loses with itself",
+        limit: Some(
+            "besides the calls under way, dubbo-go calls providers in vain that were registered both ways and have left (see \
+             rollback), and a provider that says `closing` in its answers before it leaves the registry, as its own do, may \
+             stay in the consumer's list, where every call to it fails with \"provider is closing\"",
+        ),
+        is_yardstick: true,
+        play: go_alone,
     },
 ];
 
@@ -166,10 +187,7 @@ fn threshold(peers: &Peers) -> Result<Story, Failure> {
 fn java_consumer(peers: &Peers) -> Result<Story, Failure> {
     let estate = Estate::start(peers, "java-consumer", FORCE_INTERFACE)?;
     let mut story = Story::default();
-    let mut providers = vec![
-        estate.provider(Party::Rust, Level::Interface, 1)?,
-        estate.provider(Party::Rust, Level::Interface, 2)?,
-    ];
+    let mut providers = two(&estate, Party::Rust)?;
     let mut caller = estate.caller(Party::Java)?;
     let who = names(&providers);
     caller.until_answered_by(&who)?;
@@ -197,27 +215,43 @@ fn java_consumer(peers: &Peers) -> Result<Story, Failure> {
 fn go_consumer(peers: &Peers) -> Result<Story, Failure> {
     let estate = Estate::start(peers, "go-consumer", FORCE_INTERFACE)?;
     let mut story = Story::default();
-    let mut providers = vec![
-        estate.provider(Party::Rust, Level::Interface, 1)?,
-        estate.provider(Party::Rust, Level::Interface, 2)?,
-    ];
+    let mut providers = two(&estate, Party::Rust)?;
     let mut caller = estate.caller(Party::Go)?;
     let who = names(&providers);
     caller.until_answered_by(&who)?;
-    let name = "providers are registered by interface alone";
-    story.step(&mut caller, name, Way::Unknown, &who)?;
-    for (level, name) in [
-        (Level::Both, "providers are dual"),
-        (
-            Level::Application,
-            "providers are registered by application alone",
-        ),
-    ] {
-        providers = estate.roll(providers, level, &mut caller)?;
+    story.step(&mut caller, BY_INTERFACE, Way::Unknown, &who)?;
+    for (level, name) in GO_STEPS {
+        providers = estate.roll_with(providers, level, &mut caller, |provider, caller| {
+            let departure = provider.leave(caller)?;
+            story.drops(departure.dropped()?);
+            Ok(())
+        })?;
         let who = names(&providers);
         story.step(&mut caller, name, Way::Unknown, &who)?;
     }
     story.end(caller)
+}
+
+fn go_alone(peers: &Peers) -> Result<Story, Failure> {
+    let estate = Estate::start(peers, "go-alone", FORCE_INTERFACE)?;
+    let mut story = Story::default();
+    let mut providers = two(&estate, Party::Go)?;
+    let mut caller = estate.caller(Party::Go)?;
+    caller.until_answered_by(&names(&providers))?;
+    story.measure(&mut caller, BY_INTERFACE)?;
+    for (level, name) in GO_STEPS {
+        providers = estate.roll(providers, level, &mut caller)?;
+        story.measure(&mut caller, name)?;
+    }
+    story.end_measured(caller)
+}
+
+/// Two providers of `party` that are registered by their interfaces.
+fn two(estate: &Estate<'_>, party: Party) -> Result<Vec<Provider>, Failure> {
+    let numbers = [1, 2].into_iter();
+    numbers
+        .map(|number| estate.provider(party, Level::Interface, number))
+        .collect()
 }
 
 fn names(providers: &[Provider]) -> Vec<&str> {
@@ -234,6 +268,15 @@ fn is_in(step: &str) -> impl Fn(&Progress) -> bool {
     move |progress| progress.step.as_deref() == Some(step)
 }
 
+const BY_INTERFACE: &str = "providers are registered by interface alone";
+/// How the providers change that dubbo-go calls, and what they are then.
+const GO_STEPS: [(Level, &str); 2] = [
+    (Level::Both, "providers are dual"),
+    (
+        Level::Application,
+        "providers are registered by application alone",
+    ),
+];
 const FORCE_INTERFACE: &str = "key: estate-consumer\nstep: FORCE_INTERFACE\n";
 const APPLICATION_FIRST: &str = "key: estate-consumer\nstep: APPLICATION_FIRST\n";
 const HALF: &str = "key: estate-consumer\nstep: APPLICATION_FIRST\nproportion: 50\n";

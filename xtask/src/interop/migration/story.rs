@@ -4,7 +4,10 @@ use std::fmt;
 
 use crate::failure::Failure;
 
-use super::caller::{Caller, Count};
+use super::{
+    caller::{Caller, Count},
+    dropped,
+};
 
 /// The steps of a scenario, and what became of the calls in each.
 #[derive(Debug, Default)]
@@ -12,6 +15,8 @@ pub(super) struct Story {
     steps: Vec<(String, Count)>,
     /// What became of all calls.
     total: Count,
+    /// How many of them dubbo-go has dropped itself.
+    dropped: u64,
 }
 
 /// Which way calls have to go in a step.
@@ -34,7 +39,7 @@ impl Story {
         way: Way,
         providers: &[&str],
     ) -> Result<(), Failure> {
-        let count = caller.watch(STEP)?;
+        let count = self.measure(caller, name)?;
         let mut problems = Vec::new();
         if !way.is_of(&count) {
             problems.push(format!("calls should go by {way}"));
@@ -45,34 +50,56 @@ impl Story {
                 providers.join(" and ")
             ));
         }
-        let failed = (!problems.is_empty()).then(|| {
-            let steps = self.to_string();
-            let problems = problems.join(", and ");
-            caller.failure(&format!("{name}: {problems}, and not so: {count}{steps}"))
-        });
-        self.steps.push((name.to_owned(), count));
-        failed.map_or(Ok(()), Err)
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let problems = problems.join(", and ");
+        Err(caller.failure(&format!("{name}: {problems}, and not so: {count}{self}")))
     }
 
-    /// Ends the consumer, none of whose calls may have failed.
-    pub(super) fn end(mut self, caller: Caller) -> Result<Self, Failure> {
-        self.total = caller.finish()?;
-        if self.total.failed == 0 {
-            return Ok(self);
+    /// Adds a step that is not judged: what became of the calls in it.
+    pub(super) fn measure(&mut self, caller: &mut Caller, name: &str) -> Result<Count, Failure> {
+        let count = caller.watch(STEP)?;
+        self.steps.push((name.to_owned(), count.clone()));
+        Ok(count)
+    }
+
+    /// Adds calls that dubbo-go has dropped itself.
+    pub(super) fn drops(&mut self, calls: u64) {
+        self.dropped += calls;
+    }
+
+    /// Ends the consumer, none of whose calls may have failed but those that dubbo-go has dropped itself.
+    pub(super) fn end(self, caller: Caller) -> Result<Self, Failure> {
+        let story = self.end_measured(caller)?;
+        if story.is_lossless() {
+            return Ok(story);
         }
         Err(Failure::new(
-            format!(
-                "{}\n    {}{self}",
-                self.total,
-                self.total.errors.join("\n    ")
-            ),
+            story.summary(),
             "see the logs in interop/migration of the target folder",
         ))
     }
 
-    /// What became of all calls.
-    pub(super) fn total(&self) -> &Count {
-        &self.total
+    /// Ends the consumer, and judges nothing.
+    pub(super) fn end_measured(mut self, caller: Caller) -> Result<Self, Failure> {
+        self.total = caller.finish()?;
+        Ok(self)
+    }
+
+    /// What became of all calls, with a line for each step.
+    pub(super) fn summary(&self) -> String {
+        let mut lines = vec![self.total.to_string()];
+        if self.dropped > 0 {
+            lines.push(format!("dubbo-go has dropped {} itself", self.dropped));
+        }
+        lines.extend_from_slice(&self.total.errors);
+        lines.join("\n    ") + &self.to_string()
+    }
+
+    fn is_lossless(&self) -> bool {
+        let drops = format!("{}: {}", dropped::CONTRACT, dropped::ERROR);
+        self.total.failed == self.dropped && self.total.errors.iter().all(|error| *error == drops)
     }
 }
 
@@ -133,6 +160,30 @@ const STEP: std::time::Duration = std::time::Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_that_dubbo_go_drops_are_no_loss_and_others_are() {
+        let drops = format!("{}: {}", dropped::CONTRACT, dropped::ERROR);
+        for (failed, dropped, errors, lossless) in [
+            (0, 0, vec![], true),
+            (2, 2, vec![&*drops], true),
+            (2, 1, vec![&*drops], false),
+            (1, 0, vec![&*drops], false),
+            (1, 1, vec!["dubbo/user: no provider"], false),
+            (2, 2, vec![&*drops, "tri/greeter: gone"], false),
+        ] {
+            let story = Story {
+                total: Count {
+                    failed,
+                    errors: errors.iter().map(|&error| error.to_owned()).collect(),
+                    ..Count::default()
+                },
+                dropped,
+                ..Story::default()
+            };
+            assert_eq!(story.is_lossless(), lossless, "{story:?}");
+        }
+    }
 
     #[test]
     fn ways_are_told_apart_by_the_calls() {
