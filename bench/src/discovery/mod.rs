@@ -68,13 +68,16 @@ async fn follow(
     let per_lone_change = micros(cpu_nanos() - cpu) / number(LONE);
     let elapsed = clock.elapsed().as_secs_f64() * 1000.0 / number(LONE);
 
-    // As they come.
+    // As they come. The pace is kept on the other thread: it is none of the consumer's work.
+    let paced = estate.clone();
     let cpu = cpu_nanos();
-    let mut pace = interval(PACE);
-    for change in LONE..LONE + CHANGES {
-        pace.tick().await;
-        changes.send(change).expect("it is followed");
-    }
+    instances.spawn(async move {
+        let mut pace = interval(PACE);
+        for change in LONE..LONE + CHANGES {
+            pace.tick().await;
+            paced.change(change).await;
+        }
+    });
     following.until(LONE + CHANGES).await;
     let per_change = micros(cpu_nanos() - cpu) / number(CHANGES);
 
