@@ -88,3 +88,6 @@ const GO_EMPTY: Key<bool> = Key {
     name: "compat.go-failsafe-empty",
     default: || false,
 };
+
+#[cfg(test)]
+mod tests;

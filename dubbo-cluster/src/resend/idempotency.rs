@@ -23,7 +23,7 @@ fn ensure(attachments: &mut Attachments, name: &'static str) {
 }
 
 /// A new id that sorts by the time: a UUID of version 7 (RFC 9562 §5.7).
-fn fresh() -> String {
+pub(crate) fn fresh() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     uuid(since.unwrap_or(Duration::ZERO), &mut Rng::new())
 }

@@ -76,6 +76,10 @@ impl Replays {
         };
         let limit = entry.item.options.limit;
         if let Err(Full(task)) = self.queue.push(entry, limit) {
+            if self.queue.is_closed() {
+                task.give_up(Reason::Shutdown)?;
+                return Ok("the call failed, and the program ends before it could be made again");
+            }
             task.give_up(Reason::QueueFull)?;
             return Ok("the call failed, and no more calls can wait to be made again");
         }

@@ -23,7 +23,6 @@ use self::{
     writer::{Command, Reply},
 };
 use super::{
-    encoding,
     letter::{DeadLetter, LetterId},
     options::SyncMode,
     store::{DeadLetterStore, StoreError},
@@ -97,7 +96,7 @@ impl DiskStore {
 #[async_trait]
 impl DeadLetterStore for DiskStore {
     async fn put(&self, letter: Arc<DeadLetter>) -> Result<(), StoreError> {
-        let bytes = encoding::encode(&letter).map_err(|error| {
+        let bytes = letter.encode().map_err(|error| {
             let reason = format!("the letter {} cannot be written: {error}", letter.id);
             failed(&self.path, &reason)
         })?;

@@ -15,12 +15,27 @@ use dubbo_core::{attachments::AttachmentValue, payload::Codec, service::ServiceK
 use super::letter::{Arguments, Attempt, DeadLetter, LetterId, Reason};
 use crate::resend::queue::Priority;
 
-/// `letter` as bytes.
-///
-/// # Errors
-///
-/// It has a part that has no form here, or one of 4 GiB.
-pub(super) fn encode(letter: &DeadLetter) -> Result<Bytes, EncodingError> {
+impl DeadLetter {
+    /// It as bytes, for stores: versioned, with a checksum.
+    ///
+    /// # Errors
+    ///
+    /// It has a part that has no form here, or one of 4 GiB.
+    pub fn encode(&self) -> Result<Bytes, EncodingError> {
+        encode(self)
+    }
+
+    /// The letter that [`encode`](Self::encode) made these bytes of.
+    ///
+    /// # Errors
+    ///
+    /// They are something else, or not all of it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, EncodingError> {
+        decode(bytes)
+    }
+}
+
+fn encode(letter: &DeadLetter) -> Result<Bytes, EncodingError> {
     let mut w = Writer {
         bytes: BytesMut::with_capacity(256 + letter.arguments.len()),
         fault: None,
@@ -85,12 +100,7 @@ pub(super) fn encode(letter: &DeadLetter) -> Result<Bytes, EncodingError> {
     Ok(w.bytes.freeze())
 }
 
-/// The letter that [`encode`] made these bytes of.
-///
-/// # Errors
-///
-/// They are something else, or not all of it.
-pub(super) fn decode(bytes: &[u8]) -> Result<DeadLetter, EncodingError> {
+fn decode(bytes: &[u8]) -> Result<DeadLetter, EncodingError> {
     let (head, fields) = bytes.split_at_checked(HEADER).ok_or(CUT)?;
     if head[0] != VERSION {
         return Err(EncodingError("another version of this program wrote it"));
@@ -163,7 +173,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<DeadLetter, EncodingError> {
 /// Bytes that are no dead letter, or a letter that cannot be bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct EncodingError(&'static str);
+pub struct EncodingError(&'static str);
 
 struct Writer {
     bytes: BytesMut,

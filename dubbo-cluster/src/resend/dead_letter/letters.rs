@@ -258,19 +258,26 @@ impl DeadLetters {
         });
     }
 
-    /// Ends what makes calls again: each that waits has one last attempt, and what is left by `deadline` is given up. Then
-    /// waits until all that is given up is kept, and closes the stores.
+    /// Ends what makes calls again: each that waits has one last attempt, and what is left by `deadline` is given up.
     ///
     /// # Cancel safety
     ///
     /// What has begun goes on when the future is dropped; call it again for the rest.
-    pub async fn close(&self, deadline: Instant) {
+    pub async fn drain(&self, deadline: Instant) {
         let queues: Vec<_> = {
             let queues = self.0.queues.lock();
             queues.iter().filter_map(Weak::upgrade).collect()
         };
         join_all(queues.iter().map(|queue| queue.drain(deadline))).await;
-        // Keeping takes its moment also when the time has run out: nothing else knows of these calls.
+    }
+
+    /// Waits until all that is given up is kept, and closes the stores. It takes a moment past `deadline` if it has to:
+    /// nothing else knows of these calls any more.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`drain`](Self::drain).
+    pub async fn close(&self, deadline: Instant) {
         let patience = deadline.max(Instant::now() + LAST_WORDS);
         if timeout_at(patience, self.settled()).await.is_err() {
             let unkept = ROOM - self.0.room.available_permits();

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use dubbo_core::url::Key;
 use parking_lot::Mutex;
 
 use super::{
     letter::{DeadLetter, LetterId},
-    options,
     ring::Ring,
     store::{DeadLetterStore, StoreError},
 };
@@ -79,8 +79,18 @@ impl DeadLetterStore for MemoryStore {
 
 const NAME: &str = "memory";
 
+const CAPACITY: Key<usize> = Key {
+    name: "capacity",
+    default: || 100,
+};
+
+/// Its slots are made at once.
+const MOST: usize = 1_000_000;
+
 dubbo_core::extension!(dyn super::DeadLetterStore, "memory", |cx| {
-    let capacity = cx.url.get(&options::CAPACITY)?;
-    let capacity = usize::try_from(capacity).unwrap_or(usize::MAX);
+    let capacity = cx.url.get(&CAPACITY)?;
+    if capacity > MOST {
+        return Err(format!("`capacity` is {capacity}, and memory is for at most {MOST}").into());
+    }
     Ok(Arc::new(MemoryStore::new(capacity)))
 });

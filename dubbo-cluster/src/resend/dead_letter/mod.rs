@@ -22,6 +22,7 @@ mod tests;
 #[cfg(feature = "durable")]
 pub use self::disk::{DiskOptions, DiskStore};
 pub use self::{
+    encoding::EncodingError,
     filter::{Filter, Listing, Page},
     letter::{Arguments, Attempt, DeadLetter, LetterId, NoLetterId, Reason, Unwritable},
     letters::DeadLetters,

@@ -1,7 +1,7 @@
 //! What configurations say about dead letters.
 
 use dubbo_core::{
-    url::{Key, Url},
+    url::Url,
     yaml::{ProblemKind, Section},
 };
 
@@ -131,11 +131,6 @@ impl Default for Reasons {
     "`{0}` is no reason for a dead letter; there are budget, exhausted, expired, non-retryable, queue-full and shutdown"
 )]
 pub struct UnknownReason(String);
-
-pub(super) const CAPACITY: Key<u32> = Key {
-    name: "capacity",
-    default: || 100,
-};
 
 const DEFAULT_STORE: &str = "memory";
 

@@ -109,6 +109,11 @@ impl<T: Clone + Send + 'static> DelayQueue<T> {
         self.len() == 0
     }
 
+    /// Whether it was [drained](Self::drain).
+    pub fn is_closed(&self) -> bool {
+        self.0.order.lock().is_closed()
+    }
+
     /// Waits until no item is left.
     ///
     /// # Cancel safety

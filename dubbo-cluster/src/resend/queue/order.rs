@@ -130,6 +130,10 @@ impl<T: Clone> Order<T> {
         self.held
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Whether somebody has to begin to drive.
     pub(super) fn push(&mut self, entry: Entry<T>, limit: usize) -> Result<bool, Full<T>> {
         if self.is_closed || self.held >= limit {

@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{AGES, Estate, down, unavailable};
 use crate::{
+    cluster::IGNORED,
     resend::dead_letter::Reason,
     testing::{Answer, Fixed, Scripted, invocation},
 };
@@ -27,7 +28,7 @@ async fn at_the_end_each_call_has_a_last_attempt_and_the_rest_are_dead_letters()
         let start = Instant::now();
         estate
             .letters
-            .close(start + Duration::from_millis(200))
+            .drain(start + Duration::from_millis(200))
             .await;
         assert!(start.elapsed() <= Duration::from_millis(200), "{last:?}");
         assert_eq!(provider.calls().len(), 6, "{last:?}");
@@ -39,11 +40,17 @@ async fn at_the_end_each_call_has_a_last_attempt_and_the_rest_are_dead_letters()
                 .all(|letter| letter.reason == Reason::Shutdown)
         );
         // Nothing goes on behind it, and nothing is taken any more.
-        let status = reference.invoke(invocation()).await;
+        let mut call = invocation();
+        call.deadline = Some(Instant::now() + Duration::from_millis(100));
+        let late = reference.invoke(call).await;
         let calls = provider.calls().len();
         sleep(AGES).await;
         assert_eq!(provider.calls().len(), calls, "{last:?}");
-        drop(status);
+        let late = late.map(|reply| reply.trailers.get(IGNORED).map(str::to_owned));
+        match late.expect("the caller goes on") {
+            None => assert_eq!(want, 0, "it worked"),
+            Some(text) => assert!(text.contains("the program ends"), "{text}"),
+        }
     }
 }
 
@@ -79,7 +86,7 @@ async fn what_waits_outlives_a_change_of_options_and_the_client() {
     drop(reference);
     changed.invoke(invocation()).await.expect("goes on");
     let reply = changed.invoke(invocation()).await.expect("goes on");
-    let text = reply.trailers.get(crate::cluster::IGNORED);
+    let text = reply.trailers.get(IGNORED);
     assert!(text.is_some_and(|text| text.contains("no more calls can wait")));
     drop(changed);
     let Estate { letters, .. } = estate;
@@ -103,7 +110,8 @@ async fn the_end_finds_what_waits_when_nobody_has_its_client() {
         letters, failback, ..
     } = estate;
     drop(failback);
-    letters.close(Instant::now() + Duration::from_secs(1)).await;
+    letters.drain(Instant::now() + Duration::from_secs(1)).await;
+    letters.close(Instant::now()).await;
     assert_eq!(provider.calls().len(), 2, "a last attempt");
     let left = letters.list(&Default::default(), Default::default()).await;
     assert_eq!(left.expect("in memory").letters.len(), 1);

@@ -19,7 +19,6 @@ use tokio::time::Instant;
 
 use super::{
     super::{
-        encoding,
         letter::{DeadLetter, LetterId},
         options::SyncMode,
         store::StoreError,
@@ -28,7 +27,7 @@ use super::{
 };
 
 /// Letters by id, encoded.
-const LETTERS: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("dead-letters");
+pub(super) const LETTERS: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("dead-letters");
 
 /// A database in a file.
 pub(super) struct File {
@@ -77,7 +76,7 @@ impl File {
         let mut unreadable = 0;
         for record in letters.iter().map_err(|e| self.failed(&e))? {
             let (id, bytes) = record.map_err(|e| self.failed(&e))?;
-            if let Err(error) = encoding::decode(bytes.value()) {
+            if let Err(error) = DeadLetter::decode(bytes.value()) {
                 unreadable += 1;
                 let id = LetterId::of_number(id.value());
                 tracing::error!(path = %self.path.display(), %id, %error, "a dead letter cannot be read; it is left out");
@@ -142,7 +141,7 @@ impl File {
         let Some(record) = record else {
             return Ok(None);
         };
-        match encoding::decode(record.value()) {
+        match DeadLetter::decode(record.value()) {
             Ok(letter) => Ok(Some(Arc::new(letter))),
             Err(error) => Err(self.failed(&format!("the letter {id} cannot be read: {error}"))),
         }
@@ -169,7 +168,7 @@ impl File {
                 break;
             }
             let (_, bytes) = record.map_err(|e| self.failed(&e))?;
-            match encoding::decode(bytes.value()) {
+            match DeadLetter::decode(bytes.value()) {
                 Ok(letter) => page.push(Arc::new(letter)),
                 // They have been told of when the file was opened.
                 Err(_) => unreadable += 1,
@@ -181,8 +180,8 @@ impl File {
         Ok(page)
     }
 
-    /// Has the disk get everything.
-    pub(super) fn close(&mut self) {
+    /// Has the disk get everything, and lets go of the file.
+    pub(super) fn close(mut self) {
         self.catch_up();
     }
 
