@@ -4,6 +4,7 @@ mod applications;
 mod balance;
 mod cache;
 mod clients;
+mod clusters;
 mod definitions;
 mod discovery;
 mod drain;

@@ -151,6 +151,11 @@ impl Waiting {
         // It fails when the caller has gone, which is for the caller to check.
         let _ = self.answer.send(greeting.to_owned());
     }
+
+    /// Waits until nobody waits for the answer any more: the handler was dropped.
+    pub(crate) async fn given_up(&mut self) {
+        self.answer.closed().await;
+    }
 }
 
 impl Greeter for Desk {
