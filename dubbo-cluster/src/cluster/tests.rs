@@ -99,7 +99,7 @@ fn story(status: &Status) -> Vec<(u16, Code)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_attempt_goes_to_another_provider_without_a_pause() {
+async fn cluster_t15_every_attempt_goes_to_another_provider_without_a_pause() {
     let all = providers::<3>(&unavailable());
     let start = Instant::now();
     let status = failover(2, &all)
@@ -126,7 +126,7 @@ async fn every_attempt_goes_to_another_provider_without_a_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_fewer_providers_than_attempts_an_available_one_is_tried_again() {
+async fn cluster_t15_with_fewer_providers_than_attempts_an_available_one_is_tried_again() {
     let two = providers::<2>(&unavailable());
     let status = failover(2, &two)
         .invoke(invocation())
@@ -156,7 +156,7 @@ async fn with_fewer_providers_than_attempts_an_available_one_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_number_of_attempts_comes_from_the_call_then_the_method_then_the_reference() {
+async fn cluster_t18_the_number_of_attempts_comes_from_the_call_then_the_method_then_the_reference() {
     let methods = HashMap::from([("First".to_owned(), method(1))]);
     for (name, attachment, want) in [
         ("Second", None, 4),
@@ -249,7 +249,7 @@ async fn an_answer_ends_the_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_bounds_all_attempts_together() {
+async fn cluster_t19_the_deadline_bounds_all_attempts_together() {
     let all = providers::<3>(&Answer::Hang);
     let start = Instant::now();
     let mut invocation = invocation();
@@ -274,7 +274,7 @@ async fn the_deadline_bounds_all_attempts_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_attempt_starts_when_its_time_is_nearly_up() {
+async fn cluster_t19_no_attempt_starts_when_its_time_is_nearly_up() {
     for (time, attempts) in [(409, 1), (411, 2), (0, 0)] {
         let all = providers::<3>(&Answer::Hang);
         let mut invocation = invocation();
@@ -424,7 +424,7 @@ impl Directory for Changing {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_list_is_read_anew_for_each_attempt() {
+async fn cluster_t17_the_list_is_read_anew_for_each_attempt() {
     let [a, b] = providers::<2>(&unavailable());
     let c = Scripted::at(3);
     let directory = |lists: Vec<Vec<Arc<Scripted>>>| {
@@ -523,7 +523,7 @@ impl Invoker for Marking {
 }
 
 #[tokio::test]
-async fn attempts_do_not_see_what_filters_of_earlier_ones_attached() {
+async fn cluster_t36_attempts_do_not_see_what_filters_of_earlier_ones_attached() {
     let marking = Arc::new(Marking(url(1), AtomicUsize::new(0)));
     let directory = Fixed::of(&[]);
     directory.set_nodes([Node::new(

@@ -306,8 +306,10 @@ mod tests {
             (of(Additive, 100, 1_000), 30, (1_000, 1_000)),
         ] {
             let got = span(backoff, failures, Timing::default());
+            // The extremes of 20,000 draws are near those that can be.
+            let slack = 1 + (want.1 - want.0) / 1_000;
             assert!(
-                got.0.abs_diff(want.0) <= 1 && got.1.abs_diff(want.1) <= 1,
+                got.0.abs_diff(want.0) <= slack && got.1.abs_diff(want.1) <= slack,
                 "{backoff:?} after {failures}: {got:?}, not {want:?}"
             );
         }

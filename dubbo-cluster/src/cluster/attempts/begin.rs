@@ -82,6 +82,7 @@ impl<'a> Attempts<'a> {
             pool,
             tried: SmallVec::new(),
             refused: SmallVec::new(),
+            refusal: None,
             failed: None,
             waited: Duration::ZERO,
             waits: Waits::default(),

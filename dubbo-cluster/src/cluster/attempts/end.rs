@@ -19,6 +19,7 @@ impl Attempts<'_> {
     /// asked for, where it can be asked for again.
     pub(super) fn give_up(&mut self, instead: Option<Status>, call: Option<Invocation>) -> Status {
         let Some(mut failed) = self.failed.take() else {
+            let instead = instead.or_else(|| self.refusal.take());
             let status = instead.unwrap_or_else(attempt::nobody_listed);
             self.lose(Reason::Exhausted, &status, call);
             return status;

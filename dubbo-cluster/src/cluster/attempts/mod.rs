@@ -11,6 +11,8 @@ mod begin;
 mod end;
 mod hedged;
 mod next;
+#[cfg(test)]
+mod tests;
 
 use std::{sync::Arc, time::Duration};
 
@@ -67,10 +69,12 @@ pub(super) async fn make(
         } else {
             let permit = match attempt::enter(reference, &policy, &node, &invocation.method) {
                 Ok(permit) => permit,
-                Err(refused) if call.refused(&node) => {
-                    return Err(call.give_up(Some(refused), Some(invocation)));
+                Err(refusal) => {
+                    if call.refused(&node, refusal) {
+                        return Err(call.give_up(None, Some(invocation)));
+                    }
+                    continue;
                 }
-                Err(_) => continue,
             };
             let is_probe = permit.as_ref().is_some_and(Permit::is_probe)
                 || service.as_ref().is_some_and(ServicePermit::is_probe);
@@ -110,6 +114,8 @@ struct Attempts<'a> {
     tried: SmallVec<[NodeId; 4]>,
     /// Those of them that were not called, because they are not to be now.
     refused: SmallVec<[NodeId; 4]>,
+    /// Why the last of them was not.
+    refusal: Option<Status>,
     /// Made with the first failure: a call that works pays nothing for it.
     failed: Option<Box<FailedCall>>,
     /// How long was waited before the attempt under way.
@@ -214,10 +220,13 @@ impl Attempts<'_> {
     }
 
     /// Notes that `node` is not to be called now; whether nobody else is left either.
-    fn refused(&mut self, node: &Node) -> bool {
+    fn refused(&mut self, node: &Node, refusal: Status) -> bool {
         let was_refused = self.refused.contains(&node.id);
+        self.stop(End::NotAdmitted, refusal.message().to_owned());
         self.refused.push(node.id);
-        self.tried.push(node.id);
+        self.refusal = Some(refusal);
+        // In front, for the last one is the last that failed.
+        self.tried.insert(0, node.id);
         was_refused
     }
 

@@ -83,7 +83,7 @@ impl Attempts<'_> {
         if !self.policy.is_compat() {
             self.check_class(class)?;
             self.check_limit(class, now)?;
-            self.check_health()?;
+            self.check_health(candidates)?;
         }
         let wait = self.wait(node, candidates);
         let least = wait.saturating_add(self.policy.options().min_attempt_budget);
@@ -147,8 +147,9 @@ impl Attempts<'_> {
         )
     }
 
-    /// The more calls of the method fail, the fewer of them are tried again; none once its breaker is open.
-    fn check_health(&mut self) -> Result<(), Instead> {
+    /// Once the breaker of the method is open no call is tried again. Where nobody else is left to ask, the more calls of
+    /// the method fail, the fewer of them are.
+    fn check_health(&mut self, candidates: &Candidates) -> Result<(), Instead> {
         let policy = Arc::clone(&self.policy);
         let Some(options) = &policy.options().guards.breaker else {
             return Ok(());
@@ -160,7 +161,7 @@ impl Attempts<'_> {
                 "not tried again because the breaker of the method has opened",
             );
         }
-        if fastrand::f64() < breaker.retry_weight() {
+        if self.has_others(candidates) || fastrand::f64() < breaker.retry_weight() {
             return Ok(());
         }
         self.stopped(
@@ -173,13 +174,9 @@ impl Attempts<'_> {
     fn wait(&mut self, node: &Node, candidates: &Candidates) -> Duration {
         let failures = self.made();
         let backoff = self.backoff();
-        let others = || {
-            let mut nodes = candidates.iter();
-            nodes.any(|node| !self.tried.contains(&node.id) && node.admits(&self.method))
-        };
         let first = backoff
             .first_other_node_delay
-            .filter(|_| failures == 1 && !self.stays() && others());
+            .filter(|_| failures == 1 && self.has_others(candidates));
         let wait = first.unwrap_or_else(|| {
             let timing = match backoff.kind {
                 BackoffKind::Adaptive => node.state.method(&self.method).timing(),
@@ -190,6 +187,13 @@ impl Attempts<'_> {
         let pushback = self.last_status().and_then(Status::pushback);
         let pushback = pushback.filter(|_| self.policy.options().honours_pushback);
         wait.max(pushback.unwrap_or_default())
+    }
+
+    /// Whether another provider than those that failed the call is there, and will be asked.
+    fn has_others(&self, candidates: &Candidates) -> bool {
+        let mut nodes = candidates.iter();
+        !self.stays()
+            && nodes.any(|node| !self.tried.contains(&node.id) && node.admits(&self.method))
     }
 
     pub(super) fn backoff(&self) -> Backoff {
