@@ -64,19 +64,18 @@ impl Default for HedgeOptions {
     }
 }
 
-/// The hedging of one method of one reference: its options, and how long attempts took.
+/// The hedging of one method: its options, and how long attempts took. It is for calls that may be made twice.
 pub(crate) struct Hedging {
     options: HedgeOptions,
     latencies: Latencies,
 }
 
 impl Hedging {
-    /// `None` for a method that may not be called twice for one call.
-    pub(crate) fn of(options: HedgeOptions, is_idempotent: bool) -> Option<Self> {
-        is_idempotent.then(|| Self {
+    pub(crate) fn new(options: HedgeOptions) -> Self {
+        Self {
             options,
             latencies: Latencies::new(Instant::now()),
-        })
+        }
     }
 
     /// How long an attempt is waited for before the next one is begun; `timeout` is what each of them may take.

@@ -155,7 +155,7 @@ pub struct Policy {
     /// By the number of the pool; none without bounds.
     budgets: Box<[Arc<Budget>]>,
     /// By the number of the method; none where nothing is hedged.
-    hedgings: Box<[OnceLock<Option<Hedging>>]>,
+    hedgings: Box<[OnceLock<Hedging>]>,
     lost: Option<(DeadLetters, LostCalls)>,
 }
 
@@ -206,7 +206,7 @@ impl Policy {
     pub(crate) fn hedging(&self, method: &MethodRef) -> Option<&Hedging> {
         let options = self.options.hedge?;
         let place = self.hedgings.get(method.index())?;
-        place.get_or_init(|| Hedging::of(options, true)).as_ref()
+        Some(place.get_or_init(|| Hedging::new(options)))
     }
 
     /// What becomes of calls that are given up, and where.
