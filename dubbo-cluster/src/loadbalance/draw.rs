@@ -213,12 +213,12 @@ mod tests {
     use super::*;
     use crate::testing::{candidates, weighted};
 
-    const PICKS: usize = 60_000;
+    const PICKS: u32 = 60_000;
 
     fn counts(
         candidates: &Candidates,
         mut draw: impl FnMut(&mut Rng) -> Option<usize>,
-    ) -> Vec<usize> {
+    ) -> Vec<u32> {
         let mut rng = Rng::with_seed(42);
         let mut counts = vec![0; candidates.len()];
         for _ in 0..PICKS {
@@ -232,10 +232,10 @@ mod tests {
     }
 
     /// 4σ of a binomial share.
-    fn assert_share(got: usize, part: f64) {
-        let mean = PICKS as f64 * part;
+    fn assert_share(got: u32, part: f64) {
+        let mean = f64::from(PICKS) * part;
         let room = 4.0 * (mean * (1.0 - part)).sqrt();
-        assert!((got as f64 - mean).abs() <= room, "{got}, not {mean}");
+        assert!((f64::from(got) - mean).abs() <= room, "{got}, not {mean}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Turns {
         }
         let each = || (0..all.len()).map(|place| weights.get(place));
         self.step = each().fold(0, greatest_common_divisor).max(1);
-        for turn in self.now.iter_mut() {
+        for turn in &mut self.now {
             // Nobody keeps more turns than its weight gives it now, nor a part of one.
             let weight = weights.get(turn.place as usize);
             turn.left = match turn.left.min(weight) {
@@ -99,7 +99,7 @@ impl Turns {
                 left => left.next_multiple_of(self.step),
             };
         }
-        for turn in self.next.iter_mut() {
+        for turn in &mut self.next {
             turn.left = weights.get(turn.place as usize);
         }
         self.seen = Some((all.key(), weights));

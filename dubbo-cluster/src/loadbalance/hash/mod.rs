@@ -85,7 +85,8 @@ impl ConsistentHash {
             wanted(candidates.get(position)?).then_some(position)
         };
         let ring = self.ring(options, candidates);
-        if let Some(found) = ring.walk(hash, position) {
+        let found = ring.walk(hash, position);
+        if found.is_some() || ring.is_walked_whole() {
             return found;
         }
         // Few of many are wanted: their own points are found sooner than they are met.

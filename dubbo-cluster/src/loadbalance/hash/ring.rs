@@ -34,7 +34,7 @@ impl Ring {
         for (place, address) in (0..).zip(&addresses) {
             if is_new[place as usize] {
                 each_position(address, nodes, |position| {
-                    points.push(Point { position, place })
+                    points.push(Point { position, place });
                 });
             }
         }
@@ -67,18 +67,18 @@ impl Ring {
         points.collect()
     }
 
-    /// What `take` makes of the owner of `hash`, or of the next one on the ring for which it makes something. `Some(None)`:
-    /// of none. `None`: of none of the next [`STEPS`] points.
-    pub(super) fn walk<T>(
-        &self,
-        hash: u32,
-        mut take: impl FnMut(usize) -> Option<T>,
-    ) -> Option<Option<T>> {
+    /// What `take` makes of the owner of `hash`, or of the next one on the ring for which it makes something. `None`: it
+    /// makes nothing of those at the next [`STEPS`] points.
+    pub(super) fn walk<T>(&self, hash: u32, mut take: impl FnMut(usize) -> Option<T>) -> Option<T> {
         let start = self.points.partition_point(|point| point.position < hash);
         let (before, after) = self.points.split_at(start);
         let mut steps = after.iter().chain(before).take(STEPS);
-        let taken = steps.find_map(|point| take(point.place as usize));
-        (taken.is_some() || self.points.len() <= STEPS).then_some(taken)
+        steps.find_map(|point| take(point.place as usize))
+    }
+
+    /// Whether a walk meets everybody.
+    pub(super) fn is_walked_whole(&self) -> bool {
+        self.points.len() <= STEPS
     }
 
     #[cfg(test)]
