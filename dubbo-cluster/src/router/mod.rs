@@ -12,6 +12,7 @@ mod call;
 mod chain;
 mod condition;
 mod document;
+mod dry_run;
 mod listen;
 mod mesh;
 mod names;
@@ -24,5 +25,6 @@ mod tag;
 
 pub use self::{
     chain::{Emptied, RouterChain},
+    dry_run::{DryRun, Outcome, Request, RuleKind, dry_run, dry_run_as},
     names::defaults,
 };

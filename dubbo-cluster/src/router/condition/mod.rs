@@ -15,7 +15,7 @@ use dubbo_core::{
     cluster::{Candidates, NodeList, Router},
     extension::{BoxError, ExtensionContext},
     invocation::Invocation,
-    url::{Key, Url},
+    url::{Key, Url, UrlError},
 };
 
 use self::rule::Index;
@@ -50,7 +50,7 @@ impl ConditionRouter {
         Ok(Arc::new(Self {
             priority,
             rules: rules(cx.shared()),
-            undo_all: cx.url.get(&UNDO_ALL)?,
+            undo_all: undoes_all(cx.url)?,
             chance: Chance::new(),
         }))
     }
@@ -135,6 +135,11 @@ dubbo_core::extension!(dyn Router, "condition-app" | "app", |cx| {
         Rules::One(Slot::new(&book, of_application(application), Rule::parse))
     })
 });
+
+/// Whether `consumer` goes by rules as dubbo-go does: a condition that leaves nobody takes back all of its rule.
+pub(super) fn undoes_all(consumer: &Url) -> Result<bool, UrlError> {
+    consumer.get(&UNDO_ALL)
+}
 
 fn of_application(application: &str) -> String {
     key::condition(Subject::Application(application))

@@ -68,10 +68,20 @@ pub(in super::super) struct Index(Box<[OnceLock<Box<[u32]>>]>);
 impl Rule {
     /// Reads the rule under `key`: a map in YAML, or conditions alone, one a line, as they were written before Dubbo 2.7.
     pub(in super::super) fn parse(key: &str, text: &str) -> Result<Self, RuleError> {
-        if is_bare(text) {
+        if Self::is_bare(text) {
             return Self::parse_bare(key, text);
         }
         document::rule(key, text, Self::read)
+    }
+
+    /// Whether `text` is conditions without a map around them.
+    pub(in super::super) fn is_bare(text: &str) -> bool {
+        let first = text.lines().find(|line| !is_idle(line)).unwrap_or_default();
+        let first = first.trim();
+        let is_yaml = first.starts_with(['{', '[', '-', '"', '\'', '%'])
+            || first.ends_with(':')
+            || first.contains(": ");
+        !is_yaml && first.contains("=>")
     }
 
     fn parse_bare(key: &str, text: &str) -> Result<Self, RuleError> {
@@ -298,16 +308,6 @@ fn holder<'p>(mut unit: u64, parts: Vec<(&'p Part, Candidates)>) -> Option<(&'p 
         unit = unit.saturating_sub(weight);
         is_here
     })
-}
-
-/// Whether `text` is conditions without a map around them.
-fn is_bare(text: &str) -> bool {
-    let first = text.lines().find(|line| !is_idle(line)).unwrap_or_default();
-    let first = first.trim();
-    let is_yaml = first.starts_with(['{', '[', '-', '"', '\'', '%'])
-        || first.ends_with(':')
-        || first.contains(": ");
-    !is_yaml && first.contains("=>")
 }
 
 /// Whether there is nothing on a line.

@@ -2,7 +2,7 @@
 
 /// The documents of `text` that say something. Before each stand as many empty lines as lines come before it in `text`, so
 /// that its places are those of the text.
-pub(super) fn documents(text: &str) -> Vec<String> {
+pub(in super::super) fn documents(text: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for (number, line) in text.lines().enumerate() {
         let is_end = line == MARK || line.starts_with("--- ") || line.trim_end() == MARK;

@@ -16,7 +16,11 @@ use dubbo_core::{
     url::Url,
 };
 
-pub(super) use self::rule::{Asked, Index, Rule};
+use self::rule::Index;
+pub(super) use self::{
+    document::documents,
+    rule::{Asked, Rule},
+};
 use super::{
     listen::{Listen, Nobody, Story},
     rules::{OfProviders, Rules},

@@ -45,7 +45,7 @@ impl TagRouter {
         let slots = self.rules.slots();
         let counting = || {
             slots.iter().filter_map(|of| {
-                let rule = of.slot.rule().filter(|rule| rule.head.enabled)?;
+                let rule = of.slot.rule().filter(|rule| rule.is_on())?;
                 Some((Arc::clone(&of.application), rule))
             })
         };

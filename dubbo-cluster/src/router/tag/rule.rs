@@ -51,6 +51,10 @@ impl Rule {
         rule
     }
 
+    pub(in super::super) fn is_on(&self) -> bool {
+        self.head.enabled
+    }
+
     /// The tags that somebody may have by this rule.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let tags = self.tags.iter().filter(|tag| tag.says_who());
