@@ -21,8 +21,8 @@ use crate::filter::{Calling, at_once, called, kept::Kept};
 /// Lets in who signed the call, with a key that is known and not long ago.
 ///
 /// `auth.max-skew`, by default 5 min, is how far the clocks of both may be apart; 0 does not look. `auth.nonce-cache`, by
-/// default 0, is how many signatures are remembered, each of which is taken once. A caller of another implementation may
-/// sign two calls of one method in one millisecond alike, and the second is refused then.
+/// default 0, is how many signatures are remembered, each of which is taken once. Two callers that share a key, or one of
+/// another implementation, may sign two calls of one method in one millisecond alike, and the second is refused then.
 struct Verify(Option<Verifier>);
 
 struct Verifier {
