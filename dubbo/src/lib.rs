@@ -155,6 +155,7 @@ pub mod spi {
         cluster, config_center, discovery, explain, filter, invocation, invoker, list, metadata,
         payload, protocol, registry, subscription, text_map, tls,
     };
+    pub use dubbo_protocol::filter::{AccessKey, AccessKeyStorage, RejectedHandler};
 }
 
 /// Includes the code that `dubbo-build` generated for a proto package.

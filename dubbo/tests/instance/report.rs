@@ -56,7 +56,7 @@ dubbo:
     let want = "
 dubbo.yaml:2:3: dubbo.aplication: unknown key (did you mean `application`?)
 dubbo.yaml:7:18: dubbo.protocols.rest.name: the protocol `rest` is not supported yet; linked: dubbo, injvm, tri
-dubbo.yaml:9:14: dubbo.provider.filter: no filter is called `trace`; none is linked
+dubbo.yaml:9:14: dubbo.provider.filter: the filter `trace` has no place here: it is of Dubbo's telnet console; use `accesslog` or `tracing`
 dubbo.yaml:11:7: dubbo.provider.services.Answering: `methods` names `Meet`, but greet.Greeter has only Greet, GreetMany, GreetAll, GreetEach
 dubbo.yaml:12:24: dubbo.provider.services.Answering.registry-ids: no registry has the id `there`; there are: here (did you mean `here`?)
 dubbo.yaml:13:22: dubbo.provider.services.Answering.loadbalance: no load balance is called `roundrobbin`; linked: random, roundrobin (did you mean `roundrobin`?)
@@ -78,11 +78,11 @@ async fn what_is_wrong_in_code_is_told_as_well() {
     let builder = load("dubbo: {}").provide_with(
         named("x"),
         ServiceConfig::new()
-            .filter(["nope"])
+            .filter(["classloader"])
             .protocol_ids(["tri", "dubbo"]),
     );
     let want = [
-        "code: dubbo.provider.services.Answering.filter: no filter is called `nope`; none is linked",
+        "code: dubbo.provider.services.Answering.filter: the filter `classloader` has no place here: class loaders have no meaning in Rust",
         "code: dubbo.provider.services.Answering.protocol-ids: no protocol has the id `dubbo`; there are: tri",
     ];
     assert_eq!(report(builder), want);

@@ -166,14 +166,14 @@ fn a_variable_that_is_wrong_or_sets_nothing_is_named() {
         ("DUBBO_REGISTRIES_A_TIMEOUTS", "1s"),
         ("DUBBO_REGISTRIES_B_TIMEOUT", "1s"),
         ("DUBBO_CONSUMER_PROTOCOL", "trio"),
-        ("DUBBO_METRICS_ENABLE", "true"),
+        ("DUBBO_OTEL_TRACING_ENABLE", "true"),
         ("DUBBO_TLS_CONFIG_TLS_KEY_FILE", "k"),
     ]);
     let options = LoadOptions::text("t.yaml", text).environment(environment);
     let want = "
 environment variable DUBBO_CONSUMER_CHECK: dubbo.consumer.check: expected `true` or `false`, found `yes`
 environment variable DUBBO_CONSUMER_PROTOCOL: dubbo.consumer.protocol: no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?)
-environment variable DUBBO_METRICS_ENABLE: dubbo.metrics: not supported yet
+environment variable DUBBO_OTEL_TRACING_ENABLE: dubbo.otel: not supported yet
 environment variable DUBBO_TLS_CONFIG_TLS_KEY_FILE: dubbo.tls_config.tls-key-file: needs the certificate that it is the key of: set `tls-cert-file` too
 warning: environment variable DUBBO_APPLICATON_NAME: it sets nothing: no key has this name (did you mean `DUBBO_APPLICATION_NAME`?)
 warning: environment variable DUBBO_PROTOCOLS_TRI_PORT: it sets nothing: `dubbo.protocols` has no such id; the id must be in the file first

@@ -9,15 +9,12 @@ fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet(
 t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; linked: memory
 t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not built in: add the feature `zookeeper` to the dependency `dubbo`; linked: memory
 t.yaml:7:30: dubbo.config-center.protocol: the config center `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; none is linked
-t.yaml:7:85: dubbo.config-center.data-id: not supported yet: configuration itself is not read from a config center, only rules are; leave it out
+t.yaml:7:76: dubbo.config-center.data-id: not supported yet: configuration itself is not read from a config center, only rules are; leave it out
 t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
 t.yaml:10:50: dubbo.protocols.dubbo.params.getty-session-param: not supported yet
-t.yaml:17:9: dubbo.provider.services.OrderServer.tps.limiter: not supported yet
-t.yaml:18:9: dubbo.provider.services.OrderServer.tps.limit.interval: not supported yet
-t.yaml:19:9: dubbo.provider.services.OrderServer.tps.limit.rate: not supported yet
-t.yaml:20:47: dubbo.provider.services.OrderServer.methods[0].tps.limit.rate: not supported yet
-t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: the load balance `leastactive` is not supported yet; linked: random, roundrobin
-t.yaml:25:3: dubbo.metrics: not supported yet
+t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: no load balance is called `leastactive`; linked: random, roundrobin
+t.yaml:25:28: dubbo.metrics.port: not supported yet
+t.yaml:25:40: dubbo.metrics.probe: not supported yet
 t.yaml:26:3: dubbo.otel: not supported yet
 t.yaml:27:27: dubbo.logger.appender: `file` is not supported yet; `console` is
 warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
@@ -190,11 +187,32 @@ fn services_references_and_migrations_that_cannot_be_are_refused() {
              t.yaml:2:56: dubbo.provider.registry-ids: no registry has the id `zk`; there are none",
         ),
         (
-            "provider: {filter: 'Default, -audit, -echo, adit, -otelServerTrace', methods: [{retries: 1}, {name: A}, {name: A}]}",
+            "provider: {filter: 'Default, -audit, -echo, adit, -classloader', methods: [{retries: 1}, {name: A}, {name: A}]}",
             "t.yaml:2:22: dubbo.provider.filter: no filter is called `adit`; linked: audit, echo (did you mean `audit`?)\n\
-             t.yaml:2:22: dubbo.provider.filter: the filter `otelServerTrace` is not supported yet; linked: audit, echo\n\
-             t.yaml:2:82: dubbo.provider.methods[0].name: required: the method's name\n\
-             t.yaml:2:108: dubbo.provider.methods[2].name: a second entry for the method `A`",
+             t.yaml:2:22: dubbo.provider.filter: the filter `classloader` has no place here: class loaders have no meaning in Rust\n\
+             t.yaml:2:78: dubbo.provider.methods[0].name: required: the method's name\n\
+             t.yaml:2:104: dubbo.provider.methods[2].name: a second entry for the method `A`",
+        ),
+        (
+            "provider: {tps.limiter: polaris-limit, tps.limit.strategy: leaky, tps.limit.rate: -2, execute.limit: 1.5, \
+             param.sign: true, auth: true, token: '', accesslog: /var/log/x, \
+             tps.limit.rejected.handler: mine, services: {S: {auth: true, accesslog: true, token: true, \
+             params: {.accessKeyId: a, .secretAccessKey: b}, methods: [{name: A, execute.limit: -2}]}}}",
+            "t.yaml:2:14: dubbo.provider.tps.limiter: `polaris-limit` is not supported; `default` (`method-service`) is\n\
+             t.yaml:2:42: dubbo.provider.tps.limit.strategy: no `tps.limit.strategy` is called `leaky`; there are: default, \
+             fixed, fixedWindow, gcra, sliding, slidingWindow, threadSafeFixedWindow\n\
+             t.yaml:2:85: dubbo.provider.tps.limit.rate: expected a whole number from -1 to 2147483647, found `-2`\n\
+             t.yaml:2:104: dubbo.provider.execute.limit: expected a whole number from -1 to 2147483647, found `1.5`\n\
+             t.yaml:2:109: dubbo.provider.param.sign: not supported: dubbo-go signs the JSON of its own structs, which no \
+             other implementation writes alike; leave it out or set it to `false`\n\
+             t.yaml:2:133: dubbo.provider.auth: needs keys to check with: set `.accessKeyId` and `.secretAccessKey` among \
+             `params`, or an `accessKey.storage`\n\
+             t.yaml:2:146: dubbo.provider.token: is empty: every caller would know it; `true` makes one up\n\
+             t.yaml:2:161: dubbo.provider.accesslog: is the path of a file, which needs `accesslog.allow-file: true` among \
+             `params`; `true` is for events\n\
+             t.yaml:2:201: dubbo.provider.tps.limit.rejected.handler: no rejected handler is called `mine`; none is linked\n\
+             t.yaml:2:347: dubbo.provider.services.S.methods[0].execute.limit: expected a whole number from -1 to \
+             2147483647, found `-2`",
         ),
         (
             "consumer: {references: {A: {url: 'registry://h:1;tri://h:x;rest://h:1;injvm://h/S'}}}",
