@@ -76,6 +76,8 @@ pub(super) struct Progress {
     pub(super) failed: u64,
     /// The first one of those that failed.
     pub(super) error: Option<String>,
+    /// How often each error came, where the consumer tells.
+    pub(super) errors: BTreeMap<String, u64>,
     /// How many each provider has answered.
     pub(super) by: BTreeMap<String, u64>,
     /// How many went by the application and by the interface, where the consumer can tell.
@@ -157,8 +159,6 @@ impl Progress {
             "totals" => true,
             _ => return None,
         };
-        let by = value["by"].as_object()?;
-        let count = |(name, calls): (&String, &Value)| Some((name.clone(), calls.as_u64()?));
         let ways = &value["ways"];
         Some(Self {
             contract: text(&value["contract"])?,
@@ -166,12 +166,23 @@ impl Progress {
             calls: value["calls"].as_u64()?,
             failed: value["failed"].as_u64()?,
             error: text(&value["error"]),
-            by: by.iter().map(count).collect::<Option<_>>()?,
+            errors: match &value["errors"] {
+                Value::Null => BTreeMap::new(),
+                errors => counts(errors)?,
+            },
+            by: counts(&value["by"])?,
             ways: ways["application"].as_u64().zip(ways["interface"].as_u64()),
             step: text(&value["step"]),
             refused: text(&value["refused"]),
         })
     }
+}
+
+fn counts(value: &Value) -> Option<BTreeMap<String, u64>> {
+    let counts = value.as_object()?.iter();
+    counts
+        .map(|(what, count)| Some((what.clone(), count.as_u64()?)))
+        .collect()
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -243,6 +254,10 @@ mod tests {
         assert_eq!(progress.ways, Some((4, 5)));
         assert_eq!(progress.step.as_deref(), Some("FORCE_INTERFACE"));
         assert_eq!((progress.over, progress.refused), (false, None));
+        assert!(progress.errors.is_empty());
+        let line = r#"{"event":"progress","contract":"dubbo/user","calls":9,"failed":3,"error":"no","errors":{"no":2,"gone":1},"by":{}}"#;
+        let progress = Progress::parse(line).expect(line);
+        assert_eq!((progress.errors["no"], progress.errors["gone"]), (2, 1));
         let line = r#"{"event":"totals","contract":"tri/greeter","calls":9,"failed":0,"by":{}}"#;
         let progress = Progress::parse(line).expect(line);
         assert_eq!((progress.over, progress.ways), (true, None));

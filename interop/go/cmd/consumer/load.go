@@ -15,6 +15,8 @@ type progress struct {
 	Failed   int    `json:"failed"`
 	// Error is the first one.
 	Error string `json:"error,omitempty"`
+	// Errors says how often each came. Those after many others are counted together.
+	Errors map[string]int `json:"errors,omitempty"`
 	// By says how many calls each provider has answered.
 	By map[string]int `json:"by"`
 }
@@ -22,7 +24,7 @@ type progress struct {
 // countCalls calls that often until it is over. The calls count from the first one that is answered: until then the
 // provider may not be there.
 func countCalls(contract string, ask func(context.Context) (string, error), every time.Duration, over <-chan struct{}, say func(any)) {
-	counted := progress{Event: "progress", Contract: contract, By: map[string]int{}}
+	counted := progress{Event: "progress", Contract: contract, Errors: map[string]int{}, By: map[string]int{}}
 	calls, reports := time.NewTicker(every), time.NewTicker(sayEvery)
 	for {
 		select {
@@ -47,11 +49,20 @@ func (p *progress) add(answer string, err error) {
 		return
 	default:
 		p.Failed++
+		text := err.Error()
 		if p.Error == "" {
-			p.Error = err.Error()
+			p.Error = text
 		}
+		if p.Errors[text] == 0 && len(p.Errors) >= maxErrors {
+			text = "others"
+		}
+		p.Errors[text]++
 	}
 	p.Calls++
 }
 
-const sayEvery = 250 * time.Millisecond
+const (
+	sayEvery = 250 * time.Millisecond
+	// Some errors have addresses of memory in them.
+	maxErrors = 16
+)

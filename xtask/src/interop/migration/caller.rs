@@ -36,8 +36,9 @@ pub(super) struct Count {
     pub(super) ways: Option<(u64, u64)>,
     /// How many each provider has answered.
     pub(super) by: BTreeMap<String, u64>,
-    /// The first error of each contract.
-    pub(super) errors: Vec<String>,
+    /// The errors of each contract, and how often each came; only the first one, and not how often, where the consumer
+    /// does not tell.
+    pub(super) errors: BTreeMap<String, Option<u64>>,
 }
 
 impl Caller {
@@ -192,8 +193,14 @@ impl Count {
         for (name, calls) in &progress.by {
             *self.by.entry(name.clone()).or_default() += calls;
         }
-        if let Some(error) = &progress.error {
-            self.errors.push(format!("{}: {error}", progress.contract));
+        let counted = progress.errors.iter();
+        let mut errors: Vec<_> = counted.map(|(error, n)| (error, Some(*n))).collect();
+        if errors.is_empty() {
+            errors.extend(progress.error.as_ref().map(|error| (error, None)));
+        }
+        for (error, n) in errors {
+            let error = format!("{}: {error}", progress.contract);
+            self.errors.insert(error, n);
         }
     }
 

@@ -93,13 +93,16 @@ impl Story {
         if self.dropped > 0 {
             lines.push(format!("dubbo-go has dropped {} itself", self.dropped));
         }
-        lines.extend_from_slice(&self.total.errors);
+        lines.extend(self.total.errors.iter().map(|(error, n)| match n {
+            Some(n) => format!("{n} x {error}"),
+            None => error.clone(),
+        }));
         lines.join("\n    ") + &self.to_string()
     }
 
     fn is_lossless(&self) -> bool {
         let drops = format!("{}: {}", dropped::CONTRACT, dropped::ERROR);
-        self.total.failed == self.dropped && self.total.errors.iter().all(|error| *error == drops)
+        self.total.failed == self.dropped && self.total.errors.keys().all(|error| *error == drops)
     }
 }
 
@@ -175,7 +178,7 @@ mod tests {
             let story = Story {
                 total: Count {
                     failed,
-                    errors: errors.iter().map(|&error| error.to_owned()).collect(),
+                    errors: errors.iter().map(|&it| (it.to_owned(), None)).collect(),
                     ..Count::default()
                 },
                 dropped,
