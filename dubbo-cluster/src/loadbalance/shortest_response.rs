@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
-    cluster::{Candidates, LoadBalance, MethodState, Node},
+    cluster::{Candidates, LoadBalance, MethodState, Node, Recent},
     extension::BoxError,
     invocation::Invocation,
     url::{Key, Url},
@@ -55,17 +55,30 @@ impl ShortestResponse {
     fn estimate(&self, node: &Node, invocation: &Invocation, now: Instant) -> Estimate {
         let seen = node.state.seen(&invocation.method);
         let active = seen.map_or(0, MethodState::active);
-        let latency = seen.and_then(|seen| seen.recent(self.memory, now).latency);
-        match latency {
-            // To the millisecond, so that the weights decide among those that are about as quick.
+        let recent = seen.map_or(Recent::NONE, |seen| seen.recent(self.memory, now));
+        match recent.latency.or(recent.peak) {
             Some(latency) => {
+                // To the millisecond, so that the weights decide among those that are about as quick. One that fails at
+                // once is not quick: its work is done when another has done it.
                 let millis = latency.as_micros().div_ceil(1_000).max(1);
-                Estimate::Known(millis.saturating_mul(u128::from(active) + 1))
+                let expected = millis.saturating_mul(u128::from(active) + 1);
+                Estimate::Known(times(expected, 1.0 / recent.success_ratio()))
             }
             None if active < PROBES => Estimate::Untried,
             None => Estimate::BeingTried(active),
         }
     }
+}
+
+/// Rounded up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "estimates are compared, and times above 0"
+)]
+fn times(millis: u128, factor: f64) -> u128 {
+    (millis as f64 * factor - ROUNDING).ceil() as u128
 }
 
 /// Least first.
@@ -106,6 +119,9 @@ impl fmt::Debug for ShortestResponse {
 dubbo_core::extension!(dyn LoadBalance, "shortestresponse", |cx| Ok(Arc::new(
     ShortestResponse::new(cx.url)?
 )));
+
+/// What decays is not exact: 1 ms is not 2 ms for that.
+const ROUNDING: f64 = 1e-6;
 
 const SLIDE_PERIOD: Key<Duration> = Key {
     name: "shortestResponseSlidePeriod",
@@ -190,6 +206,34 @@ mod tests {
             answered(&all, &[10]);
             assert_eq!(counts(&all, 10), want, "after {seconds} s");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_fails_at_once_is_not_quick() {
+        let two = candidates(&weighted(&[1, 1]));
+        answered(&two, &[20, 1]);
+        let (call, now) = (invocation(), Instant::now());
+        let failing = two.get(1).expect("two").state.method(&call.method);
+        assert_eq!(counts(&two, 10), [0, 10]);
+        for _ in 0..40 {
+            failing.finished(false, Duration::ZERO, now);
+        }
+        assert_eq!(
+            counts(&two, 10),
+            [10, 0],
+            "1 ms / (2/42) is more than 20 ms"
+        );
+
+        let never = candidates(&weighted(&[1, 1]));
+        answered(&never, &[20, 0]);
+        let failing = never.get(1).expect("two").state.method(&call.method);
+        for _ in 0..40 {
+            failing.finished(false, Duration::ZERO, now);
+        }
+        assert_eq!(counts(&never, 10), [10, 0]);
+        advance(Duration::from_secs(300)).await;
+        answered(&never, &[20]);
+        assert_eq!(counts(&never, 10), [0, 10], "it is forgotten");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Recent {
-    /// How long calls that worked took on average. It falls with the time in which none worked, by the same measure, so
+    /// How long calls that worked took on average. It falls with the time in which no call ended, by the same measure, so
     /// that a provider that was slow is tried again; `None` when none has worked.
     pub latency: Option<Duration>,
     /// How long the slowest took: at once what a slow one took, and then falling. It counts failures, too.
@@ -49,8 +49,6 @@ pub(super) struct Record {
     writing: Mutex<()>,
     /// When the last one ended.
     ended_at: Moment,
-    /// When the last one worked.
-    succeeded_at: Moment,
     ended: Float,
     succeeded: Float,
     /// Of those that worked, in seconds.
@@ -73,7 +71,6 @@ impl Record {
             memory: AtomicU64::new(0),
             writing: Mutex::default(),
             ended_at: Moment::default(),
-            succeeded_at: Moment::default(),
             ended: Float::default(),
             succeeded: Float::default(),
             elapsed: Float::default(),
@@ -101,7 +98,6 @@ impl Record {
         if ok {
             self.succeeded.set(self.succeeded.get() + 1.0);
             self.elapsed.set(self.elapsed.get() + elapsed);
-            self.succeeded_at.set(now);
         }
         self.ended_at.set(now);
     }
@@ -117,12 +113,9 @@ impl Record {
         };
         let kept = decay(age, memory);
         let succeeded = self.succeeded.get();
-        let latency = self.succeeded_at.age(now).map(|age| {
-            let mean = self.elapsed.get() / succeeded;
-            duration(mean * decay(age, memory))
-        });
+        let mean = (succeeded > 0.0).then(|| self.elapsed.get() / succeeded);
         Recent {
-            latency,
+            latency: mean.map(|mean| duration(mean * kept)),
             peak: Some(duration(self.peak.get() * kept)),
             succeeded: succeeded * kept,
             ended: self.ended.get() * kept,

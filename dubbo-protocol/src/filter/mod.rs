@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `accesslog` | provider | who called what, and how it ended |
 //! | `active`, `active-limit` | attempt | `actives`: how many calls of a method may be under way to one provider |
+//! | `adaptive-load` | provider | says how busy the machine is to callers who ask |
 //! | `auth`, `providerauth` | provider | checks the signatures of callers |
 //! | `consumercontext` | call | ends a call whose time is over |
 //! | `context` | both | what the protocols say to each other is hidden from applications; the caller's countdown `_TO` |
@@ -41,6 +42,7 @@ mod exception;
 mod execute;
 mod gate;
 mod kept;
+mod load;
 mod methods;
 mod metrics;
 mod native;

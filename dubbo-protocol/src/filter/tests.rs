@@ -73,6 +73,7 @@ fn the_names_of_dubbo_go_and_dubbo_java_lead_to_them() {
     for (name, aliases) in [
         ("accesslog", &[][..]),
         ("active", &["active-limit", "activelimit"]),
+        ("adaptive-load", &[]),
         ("auth", &["providerauth"]),
         ("context", &[]),
         ("cshutdown", &[]),

@@ -46,6 +46,8 @@ const PROVIDER: Table = Table {
         built_in("tps", When::Any(&["tps.limiter", "tps"])),
         built_in("execute", When::Any(&["execute.limit", "executes"])),
         built_in("padasvc", When::Any(&["adaptive-service"])),
+        // Callers ask as they like: no parameter of the service says whether they do.
+        built_in("adaptive-load", When::Always),
     ],
     // Filters see what came, and applications what is for them.
     after: &[built_in("context", When::Always)],
@@ -292,38 +294,42 @@ mod tests {
     fn what_is_built_in_stands_in_the_order_of_the_specification_where_it_is_asked_for() {
         let all = "token=t&auth=true&accesslog=true&tps.limiter=default&execute.limit=1&adaptive-service=true&actives=1&\
                    deprecated=true";
-        let everything =
-            "tracing metrics pshutdown echo token auth accesslog tps execute padasvc context";
+        let everything = "tracing metrics pshutdown echo token auth accesslog tps execute padasvc adaptive-load context";
         let measured = Filters {
             is_measured: true,
             ..filters()
         };
         for (filters, protocol, params, want) in [
-            (filters(), "tri", "", "tracing pshutdown echo context"),
+            (
+                filters(),
+                "tri",
+                "",
+                "tracing pshutdown echo adaptive-load context",
+            ),
             (measured.clone(), "tri", all, everything),
             (
                 measured.clone(),
                 "injvm",
                 all,
-                "tracing metrics pshutdown echo accesslog tps execute padasvc context",
+                "tracing metrics pshutdown echo accesslog tps execute padasvc adaptive-load context",
             ),
             (
                 filters(),
                 "tri",
                 "methods.a.execute.limit=1",
-                "tracing pshutdown echo execute context",
+                "tracing pshutdown echo execute adaptive-load context",
             ),
             (
                 filters(),
                 "tri",
                 "a.executes=1&tps=5",
-                "tracing pshutdown echo tps execute context",
+                "tracing pshutdown echo tps execute adaptive-load context",
             ),
             (
                 filters(),
                 "tri",
                 "tps.limiter=&no-tps=1",
-                "tracing pshutdown echo context",
+                "tracing pshutdown echo adaptive-load context",
             ),
         ] {
             let names = filters.names::<dyn Filter>(None, &PROVIDER, &url(protocol, params));
