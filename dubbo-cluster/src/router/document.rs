@@ -80,6 +80,11 @@ impl Mistakes {
         self.0.push(problem);
     }
 
+    /// Notes them with what else is wrong in the document of `s`.
+    pub(super) fn tell(self, s: &mut Section<'_, '_>) {
+        self.0.into_iter().for_each(|problem| s.note(problem));
+    }
+
     /// `rule`, unless something is wrong.
     pub(super) fn or<R>(self, rule: R) -> Result<R, RuleError> {
         if self.0.is_empty() {

@@ -11,6 +11,7 @@ mod affinity;
 mod call;
 mod chain;
 mod condition;
+mod configured;
 mod document;
 mod dry_run;
 mod listen;
@@ -25,6 +26,7 @@ mod tag;
 
 pub use self::{
     chain::{Emptied, RouterChain},
+    configured::ConfiguredRule,
     dry_run::{DryRun, Outcome, Request, RuleKind, dry_run, dry_run_as},
     names::defaults,
 };

@@ -253,6 +253,11 @@ impl<'r, 't> Section<'r, 't> {
         self.error_at(key, at, kind, message);
     }
 
+    /// Notes a mistake that was found in what stands below, and not by this section.
+    pub fn note(&mut self, problem: Problem) {
+        self.reader.problems.error(problem);
+    }
+
     pub(super) fn mismatch(&mut self, key: &'static str, expected: &str, found: &Node) {
         let message = match found.as_text() {
             Some(text) => format!("expected {expected}, found `{}`", shortened(text)),

@@ -102,7 +102,7 @@ impl Rule {
         })
     }
 
-    fn read(s: &mut Section<'_, '_>, mistakes: &mut Mistakes) -> Self {
+    pub(in super::super) fn read(s: &mut Section<'_, '_>, mistakes: &mut Mistakes) -> Self {
         let head = Head::read(s);
         let is_split = matches!(
             s.node("conditions").as_deref().map(|node| &node.value),

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use dubbo_core::{cluster::Candidates, invocation::Invocation};
+use dubbo_core::{
+    cluster::Candidates,
+    invocation::Invocation,
+    yaml::{ProblemKind, Section},
+};
 
-use super::super::listen::Listen;
+use super::super::{document::Mistakes, listen::Listen};
 use crate::rules::RuleError;
 
 /// There is none.
@@ -14,9 +18,13 @@ pub(in super::super) enum Rule {}
 impl Rule {
     /// Refuses every text: who says a rule shall hear that it has no effect.
     pub(in super::super) fn parse(_key: &str, _text: &str) -> Result<Self, RuleError> {
-        Err(RuleError::new(
-            "scripts are not built in: add the feature `script` to the dependency `dubbo`",
-        ))
+        Err(RuleError::new(WHY))
+    }
+
+    /// Refuses a script where it stands.
+    pub(in super::super) fn read(s: &mut Section<'_, '_>, _: &mut Mistakes) {
+        s.string("type");
+        s.error("script", ProblemKind::Unsupported, WHY);
     }
 
     pub(in super::super) fn apply(
@@ -28,3 +36,5 @@ impl Rule {
         match **rule {}
     }
 }
+
+const WHY: &str = "scripts are not built in: add the feature `script` to the dependency `dubbo`";

@@ -14,7 +14,7 @@ use dubbo_core::{
 use super::{
     super::{
         chain::count_error,
-        document::{self, Head},
+        document::{self, Head, Mistakes},
         listen::Listen,
     },
     engine,
@@ -32,10 +32,10 @@ pub(in super::super) struct Rule {
 
 impl Rule {
     pub(in super::super) fn parse(key: &str, text: &str) -> Result<Self, RuleError> {
-        document::rule(key, text, |s, _| Self::read(s))
+        document::rule(key, text, Self::read)
     }
 
-    fn read(s: &mut Section<'_, '_>) -> Self {
+    pub(in super::super) fn read(s: &mut Section<'_, '_>, _: &mut Mistakes) -> Self {
         let is_on = Head::read(s).enabled;
         if let Some(name) = s.string("type")
             && !LANGUAGES

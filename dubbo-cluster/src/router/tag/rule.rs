@@ -35,7 +35,7 @@ impl Rule {
         document::rule(key, text, Self::read)
     }
 
-    fn read(s: &mut Section<'_, '_>, mistakes: &mut Mistakes) -> Self {
+    pub(in super::super) fn read(s: &mut Section<'_, '_>, mistakes: &mut Mistakes) -> Self {
         let mut rule = Self {
             head: Head::read(s),
             tags: Vec::new(),
