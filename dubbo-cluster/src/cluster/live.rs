@@ -200,7 +200,7 @@ impl Settings {
         &self,
         directory: &Arc<dyn Directory>,
     ) -> Result<PerMethod<Arc<dyn Invoker>>, BoxError> {
-        let mut joined: Vec<(&Arc<dyn Cluster>, Arc<dyn Invoker>)> = Vec::new();
+        let mut joined: Vec<(&Arc<dyn Cluster>, Arc<_>)> = Vec::new();
         let mut mocks = self.mocks.iter();
         self.clusters.try_map(|cluster| {
             let mock = mocks.next().and_then(Option::as_ref);

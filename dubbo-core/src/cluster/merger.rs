@@ -123,8 +123,8 @@ mod tests {
             Payload::encoded(Codec::Protobuf, 3_i64.encode_to_vec().into()),
             Payload::typed(Proto::wrap(4_i64)),
         ];
-        let merged = merger.merge(&method, results).expect("merges");
-        assert_eq!(merged.decode::<Proto<i64>>().expect("reads").unwrap(), 7);
+        let sum = merger.merge(&method, results).expect("merges");
+        assert_eq!(sum.decode::<Proto<i64>>().expect("reads").unwrap(), 7);
 
         let unreadable = vec![Payload::encoded(Codec::Protobuf, b"\x0f".as_slice().into())];
         assert!(merger.merge(&method, unreadable).is_err());

@@ -178,11 +178,11 @@ fn merge(kind: Option<Kind>, values: &[Value]) -> Result<Value, BoxError> {
 
 /// What all of `values` hold.
 fn each<'v, T>(values: &'v [Value], hold: fn(&'v Value) -> Option<T>) -> Result<Vec<T>, BoxError> {
-    let held = values.iter().map(|value| {
+    let all = values.iter().map(|value| {
         let first = values[0].kind();
         hold(value).ok_or_else(|| format!("it cannot merge {first} and {}", value.kind()).into())
     });
-    held.collect()
+    all.collect()
 }
 
 /// The items of all lists, of those with one key the last, where the first stood.

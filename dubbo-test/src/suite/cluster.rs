@@ -257,6 +257,7 @@ pub async fn what_the_caller_attached_arrives(joining: Joining) {
 }
 
 /// A cluster is as available as those it calls.
+#[expect(clippy::unused_async, reason = "all cases are async")]
 pub async fn it_is_available_when_a_provider_is(joining: Joining) {
     let provider = Provider::new(1, || Ok(empty()));
     let directory = Listed::of(&[Arc::clone(&provider)]);

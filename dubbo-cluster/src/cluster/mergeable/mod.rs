@@ -5,7 +5,7 @@ mod grouped;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, error::Error as _, sync::Arc};
+use std::{collections::BTreeSet, error::Error, sync::Arc};
 
 use dubbo_core::{
     cluster::{Candidates, Cluster, ClusterConfig, Directory, Merger, PerMethod},
@@ -226,12 +226,12 @@ fn merge(
         results.push(payload);
         beside.get_or_insert((reply.headers, reply.trailers));
     }
-    let mut merged = Reply::new(Body::Unary(merger.merge(method, results)?));
+    let mut one = Reply::new(Body::Unary(merger.merge(method, results)?));
     if let Some((headers, trailers)) = beside {
-        merged.headers = headers;
-        merged.trailers = trailers;
+        one.headers = headers;
+        one.trailers = trailers;
     }
-    Ok(merged)
+    Ok(one)
 }
 
 fn unmerged(service: &ServiceKey, method: &MethodRef, groups: &str, error: BoxError) -> Status {
@@ -244,9 +244,7 @@ fn unmerged(service: &ServiceKey, method: &MethodRef, groups: &str, error: BoxEr
 
 /// Whether there was no provider to try: what Dubbo Java numbers 6.
 fn is_nobody(status: &Status) -> bool {
-    let was_tried = status
-        .source()
-        .is_some_and(|source| source.is::<FailedCall>());
+    let was_tried = status.source().is_some_and(<dyn Error>::is::<FailedCall>);
     status.is_not_processed()
         && status.origin() == Origin::Framework
         && status.code() == Code::Unavailable

@@ -70,9 +70,8 @@ impl MockRule {
         }
         let (forced, what) = split(text);
         // Methods that the service does not know have no type: those of generic calls.
-        let known = config.descriptor().methods().iter();
-        let known = known.filter(|known| known.name == method);
-        let descriptor = known.last();
+        let mut known = config.descriptor().methods().iter();
+        let descriptor = known.rfind(|known| known.name == method);
         let substitute = if let Some(value) = after_word(what, "return") {
             let value = value.replace('`', "\"");
             let fixed = returned(value.trim(), descriptor)

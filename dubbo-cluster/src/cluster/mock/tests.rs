@@ -1,6 +1,6 @@
 //! When a call is mocked, and what its caller is told.
 
-use std::{error::Error as _, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use dubbo_core::{
     cluster::Mock,
@@ -47,8 +47,8 @@ async fn call(mock: &str, method: &str, answer: Option<Status>) -> (RpcResult, b
     (result, !provider.calls().is_empty())
 }
 
-fn down() -> Option<Status> {
-    Some(Status::unavailable("down").with_origin(Origin::Transport))
+fn down() -> Status {
+    Status::unavailable("down").with_origin(Origin::Transport)
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_forced_mock_asks_nobody() {
         ("force: given-back", None),
         ("force: sold-out", Some(Code::Business)),
     ] {
-        let (result, was_asked) = call(mock, "First", down()).await;
+        let (result, was_asked) = call(mock, "First", Some(down())).await;
         assert_eq!(result.err().map(|status| status.code()), code, "{mock}");
         assert!(!was_asked, "{mock}");
     }
@@ -94,7 +94,7 @@ async fn a_forced_mock_asks_nobody() {
 
 #[tokio::test]
 async fn a_mock_that_fails_tells_of_the_call_as_well_unless_it_is_the_applications_word() {
-    let (result, _) = call("given-back", "First", down()).await;
+    let (result, _) = call("given-back", "First", Some(down())).await;
     let status = result.expect_err("both fail");
     assert_eq!(status.code(), Code::Aborted);
     let text = status.message();
@@ -105,12 +105,12 @@ async fn a_mock_that_fails_tells_of_the_call_as_well_unless_it_is_the_applicatio
         "{text}"
     );
     assert!(
-        status.source().is_some_and(|call| call.is::<Status>()),
+        status.source().is_some_and(<dyn Error>::is::<Status>),
         "the call is behind it"
     );
 
     for mock in ["sold-out", "throw x.SoldOut"] {
-        let (result, _) = call(mock, "First", down()).await;
+        let (result, _) = call(mock, "First", Some(down())).await;
         let status = result.expect_err("thrown");
         assert_eq!(status.origin(), Origin::Business);
         assert!(!status.message().contains("down"), "{status}");
@@ -130,7 +130,7 @@ async fn streams_are_mocked_as_far_as_they_can_be() {
         };
         assert_eq!(stream.count().await, items, "{mock}");
     }
-    let (result, _) = call("given-back", "Upload", down()).await;
+    let (result, _) = call("given-back", "Upload", Some(down())).await;
     let status = result.expect_err("its requests are gone");
     assert_eq!(status.code(), Code::Unavailable);
     assert!(
@@ -139,7 +139,7 @@ async fn streams_are_mocked_as_far_as_they_can_be() {
             .starts_with("the mock cannot have its requests, which are a stream: down"),
         "{status}"
     );
-    assert!(call("return {}", "Upload", down()).await.0.is_ok());
+    assert!(call("return {}", "Upload", Some(down())).await.0.is_ok());
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn each_method_has_the_mock_that_the_settings_name_for_it() {
     let maker = SettingsMaker::new(extensions, ServiceKey::new("a.B"), service, None);
     let url = crate::testing::consumer().with_param("retries", "0");
     let mocked = url.with_param("methods.First.mock", "return {}");
-    let provider = Scripted::with(1, down().map(Answer::Fail));
+    let provider = Scripted::with(1, [Answer::Fail(down())]);
     let directory = Fixed::of(&[Arc::clone(&provider)]);
     let settings = maker.resolve(&mocked).expect("valid");
     let live = LiveCluster::new(directory, &settings).expect("joins");
@@ -168,7 +168,6 @@ async fn each_method_has_the_mock_that_the_settings_name_for_it() {
     live.close().await;
     let error = maker
         .resolve(&url.with_param("mock", "true"))
-        .err()
-        .expect("nobody");
+        .expect_err("nobody");
     assert_eq!(error.to_string(), "no mock is called `a.BMock`; linked: []");
 }

@@ -54,15 +54,15 @@ where
 {
     let mut under_way = FuturesUnordered::new();
     let mut failures = Vec::new();
-    let (mut next, mut begun, mut allowed) = (Instant::now(), 0, pace.attempts);
+    let (mut next, mut count, mut allowed) = (Instant::now(), 0, pace.attempts);
     loop {
-        while begun < allowed && next <= Instant::now() {
-            let Some(attempt) = begin(begun) else {
-                allowed = begun;
+        while count < allowed && next <= Instant::now() {
+            let Some(attempt) = begin(count) else {
+                allowed = count;
                 break;
             };
-            under_way.push(timed(begun, attempt));
-            begun += 1;
+            under_way.push(timed(count, attempt));
+            count += 1;
             next += pace.delay;
         }
         tokio::select! {
@@ -74,7 +74,7 @@ where
                 match result {
                     Err(status) if !is_final(&status) => {
                         if status.pushback().is_some() {
-                            allowed = begun;
+                            allowed = count;
                         }
                         next = Instant::now();
                         failures.push(Lost { number, elapsed, status });
@@ -82,7 +82,7 @@ where
                     answer => return Raced { answer: Some((number, answer)), failures },
                 }
             }
-            () = sleep_until(next), if begun < allowed => {}
+            () = sleep_until(next), if count < allowed => {}
         }
     }
 }

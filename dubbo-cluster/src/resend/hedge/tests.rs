@@ -32,9 +32,9 @@ use crate::{
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
 
-fn answer() -> RpcResult {
+fn answer() -> Reply {
     let payload = Payload::encoded(Codec::Protobuf, Bytes::new());
-    Ok(Reply::new(Body::Unary(payload)))
+    Reply::new(Body::Unary(payload))
 }
 
 fn is_final(status: &Status) -> bool {
@@ -48,17 +48,17 @@ fn millis(millis: u64) -> Duration {
 /// Attempts that end as `ends` say, each after a time; when each began, and how the call ended after how long.
 async fn raced(hedging: &Hedging, ends: &[(u64, Option<Status>)]) -> (Vec<u64>, Raced, u64) {
     let start = Instant::now();
-    let begun = RefCell::new(Vec::new());
+    let moments = RefCell::new(Vec::new());
     let begin = |number: u32| {
         let (after, status) = ends.get(number as usize)?.clone();
-        begun.borrow_mut().push(as_millis(start.elapsed()));
+        moments.borrow_mut().push(as_millis(start.elapsed()));
         Some(async move {
             sleep(millis(after)).await;
-            status.map_or_else(answer, Err)
+            status.map_or_else(|| Ok(answer()), Err)
         })
     };
     let raced = hedging.call(SECOND, begin, is_final).await;
-    (begun.into_inner(), raced, as_millis(start.elapsed()))
+    (moments.into_inner(), raced, as_millis(start.elapsed()))
 }
 
 fn as_millis(time: Duration) -> u64 {
@@ -152,7 +152,7 @@ async fn losers_are_dropped_with_the_answer() {
         Some(async move {
             let _guard = guard;
             sleep(if number == 1 { millis(1) } else { millis(900) }).await;
-            answer()
+            Ok(answer())
         })
     };
     let raced = hedging(3, 20).call(SECOND, begin, is_final).await;
@@ -227,7 +227,7 @@ impl Invoker for Sometimes {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let is_slow = self.rng.lock().u32(..100) == 0;
         sleep(millis(if is_slow { 1_000 } else { 10 })).await;
-        answer()
+        Ok(answer())
     }
 }
 
