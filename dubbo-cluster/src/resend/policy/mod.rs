@@ -6,6 +6,8 @@ mod guards;
 mod matching;
 mod read;
 mod retry_on;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,

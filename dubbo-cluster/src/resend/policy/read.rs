@@ -79,6 +79,13 @@ impl PolicyOptions {
             s.section("backoff", |s| Backoff::read(s, like))
         });
         let honours_pushback = s.choice("pushback", &PUSHBACK);
+        let budget = reference(s, "budget", "budgets", &named.budgets);
+        let budget = budget.unwrap_or(default.budget);
+        if target == Some(Target::Same) && budget.is_none() {
+            let message =
+                "`target: same` needs a budget: a provider that fails is hurt by being asked again";
+            s.error("budget", ProblemKind::Conflict, message);
+        }
         Self {
             max_attempts: s.integer("max-attempts", 1..=1_000),
             target,
@@ -91,7 +98,7 @@ impl PolicyOptions {
             retry_on: s.section("retry-on", RetryOn::read),
             backoff,
             honours_pushback: honours_pushback.unwrap_or(default.honours_pushback),
-            budget: reference(s, "budget", "budgets", &named.budgets).unwrap_or(default.budget),
+            budget,
             hedge: s.section("hedge", hedge),
             guards: named.guards(s),
             lost: lost(s),
