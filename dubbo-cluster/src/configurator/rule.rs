@@ -122,7 +122,11 @@ fn config(s: &mut Section<'_, '_>, subject: Subject<'_>, has_match: bool) -> Opt
         Match::default()
     };
     let all = s.texts("parameters");
-    if all.is_empty() {
+    // What is there and cannot be read has been told of.
+    let is_there = s
+        .node("parameters")
+        .is_some_and(|node| node.as_map().is_none_or(|map| map.iter().next().is_some()));
+    if all.is_empty() && !is_there {
         s.error(
             "parameters",
             ProblemKind::Missing,

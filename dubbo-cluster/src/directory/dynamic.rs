@@ -62,15 +62,18 @@ pub(super) struct Shared {
 
 pub(super) struct State {
     pub(super) nodes: Arc<NodeList>,
+    /// The consumer as rules have it: what routers go by.
+    pub(super) consumer: Url,
     pub(super) view: View,
     /// Whether a call has found it empty, which is logged once for each state.
     pub(super) missed: AtomicBool,
 }
 
 impl State {
-    pub(super) fn new(nodes: Arc<NodeList>, view: View) -> Self {
+    pub(super) fn new(nodes: Arc<NodeList>, consumer: Url, view: View) -> Self {
         Self {
             nodes,
+            consumer,
             view,
             missed: AtomicBool::new(false),
         }
@@ -146,6 +149,7 @@ impl DynamicDirectory {
             routers,
             state: ArcSwap::from_pointee(State::new(
                 Arc::default(),
+                consumer.clone(),
                 View::unanswered(Instant::now()),
             )),
             lists: watch::Sender::new(None),
@@ -193,7 +197,7 @@ impl Directory for DynamicDirectory {
         let mut candidates = Candidates::all(Arc::clone(&state.nodes));
         self.shared
             .routers
-            .route(&mut candidates, &self.consumer, invocation)
+            .route(&mut candidates, &state.consumer, invocation)
             .map_err(|emptied| no_provider(&self.shared.service, &emptied))?;
         Ok(candidates)
     }

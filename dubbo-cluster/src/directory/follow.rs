@@ -87,7 +87,9 @@ where
                 }
             }
         }
-        self.publish(Arc::default(), |view| view.closed = true);
+        self.publish(Arc::default(), self.consumer.clone(), |view| {
+            view.closed = true
+        });
         if self
             .snapshot
             .is_some_and(|snapshot| !snapshot.configurators.is_empty())
@@ -120,12 +122,13 @@ where
 
     /// Keeps the list: nobody knows of a better one.
     fn lose(&self, error: Arc<RegistryError>) {
-        let nodes = Arc::clone(&self.shared.state.load().nodes);
+        let before = self.shared.state.load_full();
+        let nodes = Arc::clone(&before.nodes);
         tracing::warn!(
             service = %self.shared.service, registry = %self.shared.registry, providers = nodes.len(), %error,
             "the registry fails; the last list of providers is kept"
         );
-        self.publish(nodes, |view| {
+        self.publish(nodes, before.consumer.clone(), |view| {
             let since = view.failing.take().map_or_else(Instant::now, |f| f.since);
             view.failing = Some(Failing { error, since });
         });
@@ -146,7 +149,7 @@ where
         });
         let skipped = skipped.collect();
         let now_empty = listed.nodes.is_empty();
-        self.publish(Arc::new(listed.nodes.into()), |view| {
+        self.publish(Arc::new(listed.nodes.into()), listed.consumer, |view| {
             view.listed = Some(providers(snapshot).count());
             view.skipped = skipped;
             view.steps = Arc::clone(&snapshot.steps);
@@ -177,10 +180,10 @@ where
         }
     }
 
-    fn publish(&self, nodes: Arc<NodeList>, change: impl FnOnce(&mut View)) {
+    fn publish(&self, nodes: Arc<NodeList>, consumer: Url, change: impl FnOnce(&mut View)) {
         let mut view = self.shared.state.load().view.clone();
         change(&mut view);
-        self.shared.publish(State::new(nodes, view));
+        self.shared.publish(State::new(nodes, consumer, view));
     }
 }
 

@@ -51,6 +51,8 @@ struct Provider {
 /// What became of a list of URLs.
 pub(super) struct Listed {
     pub(super) nodes: Vec<Node>,
+    /// The consumer as the same rules have it.
+    pub(super) consumer: Url,
     pub(super) skipped: Vec<(Url, Unusable)>,
     /// One of those that are not there any more.
     pub(super) gone: Option<String>,
@@ -133,6 +135,7 @@ where
         let gone = self.leaving.first().map(|node| node.url.origin());
         Listed {
             nodes,
+            consumer: overrides.apply(&self.consumer, self.consumer.host()),
             skipped,
             gone,
         }

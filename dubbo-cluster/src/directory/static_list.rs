@@ -44,11 +44,17 @@ pub struct StaticDirectory {
 }
 
 struct Shared {
-    nodes: ArcSwap<NodeList>,
+    state: ArcSwap<State>,
     routers: RouterChain,
     /// How many there are, disabled ones among them.
     named: usize,
     closed: AtomicBool,
+}
+
+struct State {
+    nodes: Arc<NodeList>,
+    /// The consumer as rules have it: what routers go by.
+    consumer: Url,
 }
 
 impl StaticDirectory {
@@ -111,19 +117,22 @@ impl StaticDirectory {
             }
         }
         let shared = Arc::new(Shared {
-            nodes: ArcSwap::default(),
+            state: ArcSwap::from_pointee(State {
+                nodes: Arc::default(),
+                consumer: consumer.clone(),
+            }),
             routers,
             named: urls.len(),
             closed: AtomicBool::new(false),
         });
-        shared.publish(listed.nodes);
+        shared.publish(listed.nodes, listed.consumer);
         let mut task = JoinSet::new();
         task.spawn(follow(Arc::clone(&shared), providers, urls, stopped));
         let watched = Arc::clone(&shared);
         Ok(Self {
             consumer,
             shared,
-            availability: Availability::new(move || any_available(&watched.nodes.load())),
+            availability: Availability::new(move || any_available(&watched.state.load().nodes)),
             stop,
             task: Mutex::new(task),
         })
@@ -131,17 +140,17 @@ impl StaticDirectory {
 }
 
 impl Shared {
-    fn publish(&self, nodes: Vec<Node>) {
+    fn publish(&self, nodes: Vec<Node>, consumer: Url) {
         let nodes: Arc<NodeList> = Arc::new(nodes.into());
         self.routers.listed(&nodes);
-        self.nodes.store(nodes);
+        self.state.store(Arc::new(State { nodes, consumer }));
     }
 
     /// Why there are no providers, if there are none.
     fn why_empty(&self) -> Option<&'static str> {
         if self.closed.load(Ordering::Relaxed) {
             Some("the reference is closed")
-        } else if !self.nodes.load().is_empty() {
+        } else if !self.state.load().nodes.is_empty() {
             None
         } else if self.named > 0 {
             Some("an override rule disables every direct URL of the reference")
@@ -167,7 +176,7 @@ async fn follow<F, Fut>(
             () = stopped(&mut stop) => break,
             () = providers.changed() => {
                 let listed = providers.list(&urls, |_| None).await;
-                shared.publish(listed.nodes);
+                shared.publish(listed.nodes, listed.consumer);
                 providers.part();
             }
         }
@@ -193,28 +202,29 @@ impl Directory for StaticDirectory {
         if let Some(why) = self.shared.why_empty() {
             return Err(no_provider(&self.consumer.service_key(), &why));
         }
-        let mut candidates = Candidates::all(self.shared.nodes.load_full());
+        let state = self.shared.state.load();
+        let mut candidates = Candidates::all(Arc::clone(&state.nodes));
         self.shared
             .routers
-            .route(&mut candidates, &self.consumer, invocation)
+            .route(&mut candidates, &state.consumer, invocation)
             .map_err(|emptied| no_provider(&self.consumer.service_key(), &emptied))?;
         Ok(candidates)
     }
 
     fn nodes(&self) -> Arc<NodeList> {
-        self.shared.nodes.load_full()
+        Arc::clone(&self.shared.state.load().nodes)
     }
 
     fn why_unavailable(&self) -> Option<String> {
         if let Some(why) = self.shared.why_empty() {
             return Some(why.to_owned());
         }
-        let nodes = self.shared.nodes.load();
+        let nodes = self.nodes();
         (!any_available(&nodes)).then(|| none_available(ORIGIN, &nodes))
     }
 
     fn explain(&self) -> Vec<Step> {
-        let nodes = self.shared.nodes.load();
+        let nodes = self.nodes();
         let urls: Vec<_> = nodes
             .iter()
             .map(|node| node.invoker.url().origin())

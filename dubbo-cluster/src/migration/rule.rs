@@ -299,7 +299,7 @@ applications:
                 .join(": 1\n")
         );
         assert!(Rule::parse("rule", &text).is_ok());
-        let lines = logs.with("the rule is read, but");
+        let lines = logs.with("is read, but");
         assert_eq!(lines.len(), 1);
         assert!(lines[0].ends_with("and 490 more"), "{}", lines[0]);
     }

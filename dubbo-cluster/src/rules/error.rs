@@ -75,7 +75,7 @@ pub(crate) fn read_document<R>(
         return Err(problems);
     }
     if !warnings.is_empty() {
-        tracing::warn!(rule = name, "the rule is read, but: {}", listed(&warnings));
+        tracing::warn!("the rule `{name}` is read, but: {}", listed(&warnings));
     }
     Ok((rule, says_something))
 }

@@ -33,6 +33,7 @@ mod resend;
 mod retries;
 mod rig;
 mod rolling;
+mod routers;
 mod routing;
 mod rules;
 mod shutdown_keys;
