@@ -9,6 +9,7 @@ pub mod greet {
     dubbo::include_proto!("greet");
 }
 
+pub mod answering;
 pub mod registries;
 pub mod users;
 

@@ -78,9 +78,96 @@ fn errors_shows_codes_details_and_what_is_retried() {
 }
 
 #[test]
-fn filter_sees_a_call_on_both_sides() {
-    let text = run(env!("CARGO_BIN_EXE_filter"), &[]);
+fn filter_custom_sees_a_call_on_both_sides() {
+    let text = run(env!("CARGO_BIN_EXE_filter-custom"), &[]);
     let want = "provider: greet.Greeter/Greet worked\nconsumer: greet.Greeter/Greet worked\nHello, filter!\n";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn retry_tries_again_what_may_work_and_tells_the_story_of_what_does_not() {
+    let text = run(env!("CARGO_BIN_EXE_retry"), &[]);
+    for line in [
+        "patient: 3 attempts: Hello, patient!",
+        "rude: 1 attempts: business: we do not greet the rude",
+        "unlucky: 4 attempts: unavailable: never in the mood (calling Greet of greet.Greeter: 4 of 4 attempts failed: ",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn failback_makes_a_call_again_when_its_provider_is_there() {
+    let text = run(env!("CARGO_BIN_EXE_failback"), &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with(
+            "answered at once; failback: the call failed and is made again later: unavailable"
+        ),
+        "{text}"
+    );
+    assert_eq!(
+        lines[1..],
+        ["the provider is there now", "the call came: failback"]
+    );
+}
+
+#[test]
+fn forking_takes_the_first_answer_and_stops_the_others() {
+    let text = run(env!("CARGO_BIN_EXE_forking"), &[]);
+    let want = "Hello, forking, from quick!\nslow was told to stop\nslower was told to stop\n";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn router_tag_keeps_traffic_apart() {
+    let text = run(env!("CARGO_BIN_EXE_router-tag"), &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "gray: Hello, you, from gray!");
+    let plain = ["plain", "late"].map(|name| format!("unknown: Hello, you, from {name}!"));
+    assert!(plain.iter().any(|plain| plain == lines[1]), "{text}");
+    let forced = "unknown, forced: unavailable: no provider available for greet.Greeter: router `tag` left none of 3";
+    assert!(lines[2].starts_with(forced), "{text}");
+    assert_eq!(lines[3], "blue, by a rule: Hello, you, from late!");
+}
+
+#[test]
+fn router_condition_shows_rules_before_and_while_they_apply() {
+    let text = run(env!("CARGO_BIN_EXE_router-condition"), &[]);
+    let first = text.lines().next();
+    assert_eq!(first, Some("Hello, vip-1, from Hangzhou!"));
+    for line in [
+        "dropped: `attachments[user]=vip* => region=sh`",
+        "Hello, vip-1, from Shanghai!",
+        "banned: unavailable: no provider available for greet.Greeter: router `condition-service` left none of 2",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn tps_limit_takes_two_and_refuses_the_third() {
+    let text = run(env!("CARGO_BIN_EXE_tps-limit"), &[]);
+    let want = "Hello, 1!\nHello, 2!\n3: resource_exhausted\n  certainly not done: true\n  says when to come again: true\n";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn circuit_breaker_opens_refuses_looks_and_closes() {
+    let text = run(env!("CARGO_BIN_EXE_circuit-breaker"), &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "of 10 calls 4 were sent");
+    let refused =
+        "refused: unavailable: calls of Greet of greet.Greeter are stopped: the breaker is open";
+    assert!(lines[1].starts_with(refused), "{text}");
+    assert_eq!(lines[2..], ["later: Hello, you!", "closed again"]);
+}
+
+#[test]
+fn custom_extension_uses_plugins_of_a_third_party_by_name() {
+    let text = run(env!("CARGO_BIN_EXE_custom-extension"), &[]);
+    let want = "Hello, Ada, from cheap!\nHello, Grace, from cheap!\n\
+                unavailable: We are sorry. Please call 555-0100. (nobody there)\n";
     assert_eq!(text, want);
 }
 

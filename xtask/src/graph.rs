@@ -188,7 +188,8 @@ const ALLOWED: &[Row] = &[
     ("dubbo-protocol", &["dubbo-core", "dubbo-hessian2"], &[]),
     ("dubbo-registry", &["dubbo-core", "dubbo-metadata"], &[]),
     ("dubbo-test", &["dubbo-core", "dubbo-hessian2"], &[]),
-    ("examples", &["dubbo"], &["dubbo-build"]),
+    ("acme-dubbo", &["dubbo-core"], &[]),
+    ("examples", &["acme-dubbo", "dubbo"], &["dubbo-build"]),
     ("interop", &["dubbo"], &["dubbo-build"]),
     ("xtask", &["dubbo-build"], &[]),
 ];
