@@ -1,6 +1,10 @@
 //! `roundrobin`: in turn, in proportion to the weights.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
+};
 
 use dubbo_core::{
     cluster::{Candidates, LoadBalance, NodeId},
@@ -16,7 +20,7 @@ use super::{Clock, SmoothWeighted, methods::Methods};
 /// `docs/spec/cluster.md` §3.4. Every method has turns of its own, so that two methods called alternately do not pin each
 /// other to one provider. Shares are exact under any number of callers.
 pub struct RoundRobin {
-    methods: Methods<SmoothWeighted<NodeId>>,
+    methods: Methods<SmoothWeighted<NodeId, BuildHasherDefault<Itself>>>,
     clock: Clock,
     made: Instant,
 }
@@ -42,6 +46,26 @@ impl LoadBalance for RoundRobin {
         self.methods
             .of(&invocation.method)
             .pick(&nodes, self.made.elapsed())
+    }
+}
+
+/// The hash of what is a hash already: a [`NodeId`].
+#[derive(Default)]
+struct Itself(u64);
+
+impl Hasher for Itself {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
