@@ -87,6 +87,7 @@ fn a_call_stays_within_its_budget() {
         .expect("a runtime");
     for (name, runtime) in [("one thread", single), ("several threads", multi)] {
         let bare = runtime.block_on(over_h2(""));
+        let unfiltered = runtime.block_on(over_h2("-default"));
         let filtered = runtime.block_on(over_h2(&eight));
         let within = runtime.block_on(within_the_process());
         println!(
@@ -98,6 +99,11 @@ fn a_call_stays_within_its_budget() {
         assert!(
             filtered.allocations - bare.allocations <= 16 + 2,
             "a filter is one future: {bare:?}, {filtered:?}"
+        );
+        // What stands in every chain costs nothing, but for the name of an HTTP header that `context` takes out.
+        assert!(
+            bare.allocations <= unfiltered.allocations + 2,
+            "{name}: {bare:?}, without what is built in {unfiltered:?}"
         );
         assert!(within.allocations <= 16, "{name}: {within:?}");
     }

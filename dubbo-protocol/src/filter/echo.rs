@@ -9,11 +9,11 @@ use dubbo_core::{
 };
 use dubbo_hessian2::Value;
 
-use super::{Calling, at_once};
+use super::{Calling, at_once, context::strip};
 use crate::java::{Args, Ret};
 
-/// Answers `$echo`, whatever stands behind it: whether a provider is there is not a question of tokens and limits. The
-/// attachments come back, too, as from dubbo-go.
+/// Answers `$echo`, whatever stands behind it: whether a provider is there is not a question of tokens and limits. What
+/// applications see of the attachments comes back, too, as from dubbo-go.
 struct Echo;
 
 impl Filter for Echo {
@@ -44,6 +44,7 @@ fn echo(invocation: Invocation) -> RpcResult {
         .unwrap();
     let mut reply = Reply::new(Body::Unary(Payload::typed(Ret::wrap(value))));
     reply.trailers = invocation.attachments;
+    strip(&mut reply.trailers);
     Ok(reply)
 }
 

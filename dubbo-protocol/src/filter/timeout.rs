@@ -69,3 +69,44 @@ impl Filter for Late {
 }
 
 extension!(dyn Filter, "timeout", |cx| Ok(Arc::new(Late::of(cx.url))));
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use dubbo_core::status::Status;
+    use dubbo_test::metrics::Numbers;
+
+    use super::*;
+    use crate::filter::testing::{Provider, invocation};
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_are_not_done_in_time_are_counted_and_those_that_are_are_not() {
+        let numbers = Numbers::default();
+        let _recording = metrics::set_default_local_recorder(&numbers);
+        let slow = Provider::slow(Duration::from_millis(100));
+        let chain = slow.chain("timeout", "");
+        for (millis, want) in [
+            (None, 0.0),
+            (Some(200), 0.0),
+            (Some(50), 1.0),
+            (Some(100), 2.0),
+        ] {
+            let mut call = invocation();
+            let deadline = millis.map(|millis| Instant::now() + Duration::from_millis(millis));
+            call.deadline = deadline;
+            let call = chain.invoke(call);
+            match deadline {
+                // As protocols do, which drop a call that is late.
+                Some(deadline) => drop(tokio::time::timeout_at(deadline, call).await),
+                None => drop(call.await),
+            }
+            let counted =
+                numbers.get("dubbo_provider_late_calls_total{interface=test.Greeter,method=Greet}");
+            assert_eq!(counted.to_string(), f64::to_string(&want), "{millis:?}");
+        }
+        let failing = Provider::answering(vec![Err(Status::internal("x"))]);
+        let failed = failing.through("timeout", "").await;
+        assert!(failed.is_err());
+    }
+}

@@ -102,8 +102,10 @@ mod tests {
 
     use super::*;
 
-    fn watch() -> (Arc<Mutex<Vec<String>>>, Watch<impl FnOnce(End<'_>) + Unpin>) {
-        let ends = Arc::new(Mutex::new(Vec::new()));
+    type Ends = Arc<Mutex<Vec<String>>>;
+
+    fn watch() -> (Ends, Watch<impl FnOnce(End<'_>) + Unpin>) {
+        let ends = Ends::default();
         let told = Arc::clone(&ends);
         let watch = Watch::new(move |end: End<'_>| {
             told.lock().push(match end {

@@ -152,3 +152,31 @@ fn append_to(path: &Path) -> io::Result<File> {
 
 /// As many lines may wait as in dubbo-go.
 const QUEUE: usize = 5_000;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use dubbo_test::metrics::Numbers;
+
+    use super::*;
+    use crate::filter::{testing::invocation, watch::End};
+
+    #[test]
+    fn what_does_not_fit_is_dropped_and_counted_and_nobody_waits() {
+        let numbers = Numbers::default();
+        let _recording = metrics::set_default_local_recorder(&numbers);
+        let (lines, queue) = sync_channel(2);
+        let writer = Writer {
+            lines: Some(lines),
+            thread: None,
+        };
+        for _ in 0..5 {
+            let line = Line::begin(&invocation(), SystemTime::now());
+            writer.write(line.ended(&End::Done, Duration::ZERO));
+        }
+        assert_eq!(queue.try_iter().count(), 2);
+        let dropped = numbers.get("dubbo_provider_accesslog_dropped_total");
+        assert_eq!(dropped.to_string(), "3");
+    }
+}

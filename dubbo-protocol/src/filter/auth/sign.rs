@@ -11,6 +11,7 @@ use dubbo_core::{
     extension::{BoxError, ExtensionContext},
     filter::{Filter, Next},
     invocation::Invocation,
+    service::ServiceKey,
 };
 
 use super::{
@@ -25,6 +26,8 @@ struct Sign(Option<Signer>);
 
 struct Signer {
     key: AccessKey,
+    /// As both sides have it in their URLs: a caller may have asked for any group.
+    service: ServiceKey,
     alphabet: Alphabet,
     application: String,
     /// The time of the last signature: no two have the same, so that a provider can tell one from a copy.
@@ -44,6 +47,7 @@ impl Sign {
         let is_go = cx.url.param("release").is_some_and(is_go);
         Ok(Self(Some(Signer {
             key,
+            service: cx.url.service_key(),
             alphabet: if is_go {
                 Alphabet::UrlSafe
             } else {
@@ -64,7 +68,7 @@ impl Signer {
             .unwrap_or_else(|last| last);
         let timestamp = now_millis.max(last + 1).to_string();
         let method = invocation.method.name();
-        let signature = Signature::of(&invocation.service, method, self.key.secret(), &timestamp);
+        let signature = Signature::of(&self.service, method, self.key.secret(), &timestamp);
         let signature = signature.written_in(self.alphabet);
         let attachments = &mut invocation.attachments;
         attachments.insert(SIGNATURE, signature);

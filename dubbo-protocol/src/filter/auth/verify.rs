@@ -5,6 +5,7 @@ use dubbo_core::{
     extension::{BoxError, ExtensionContext},
     filter::{Filter, Next},
     invocation::Invocation,
+    service::ServiceKey,
     status::Status,
     url::{Key, Url},
 };
@@ -27,6 +28,7 @@ struct Verify(Option<Verifier>);
 
 struct Verifier {
     url: Url,
+    service: ServiceKey,
     storage: Arc<dyn AccessKeyStorage>,
     max_skew: Duration,
     seen: Option<Arc<Seen>>,
@@ -44,6 +46,7 @@ impl Verify {
                 .get(name, || Seen::with_room_for(room))
         });
         Ok(Self(Some(Verifier {
+            service: cx.url.service_key(),
             url: cx.url.clone(),
             storage: storage(cx)?,
             max_skew: cx.url.get(&MAX_SKEW)?,
@@ -67,7 +70,7 @@ impl Verifier {
             .find(&self.url, Some(id))
             .ok_or("no such access key is known here")?;
         let method = invocation.method.name();
-        let want = Signature::of(&invocation.service, method, key.secret(), timestamp);
+        let want = Signature::of(&self.service, method, key.secret(), timestamp);
         if !want.is(signature) {
             return Err("the signature is not that of this call".to_owned());
         }

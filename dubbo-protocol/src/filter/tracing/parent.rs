@@ -94,7 +94,7 @@ mod tests {
         );
         assert!(parent.is_sampled());
         for bad in [
-            "".to_owned(),
+            String::new(),
             "00".to_owned(),
             format!("ff-{TRACE}-00f067aa0ba902b7-01"),
             format!("00-{TRACE}-00f067aa0ba902b7-01-x"),
