@@ -9,7 +9,9 @@ use bytes::Bytes;
 use dubbo_cluster::{
     cluster::Failover,
     directory::StaticDirectory,
+    loadbalance::Random,
     migration::{Controller, ControllerOptions, Meter, MigrationDirectory, Path, Road, Roads},
+    resend::{PolicyDocument, Resend},
     router::RouterChain,
 };
 use dubbo_core::{
@@ -152,6 +154,49 @@ async fn choosing_among_16_allocates_nothing_and_failover_one_future() {
             2 + asking,
             "{name}: the futures of the cluster and of the node"
         );
+    }
+    strict_calls(&directory, &descriptor, &consumer, invocation).await;
+}
+
+/// What a policy costs a call that works: the id of the call, the list that it stands in, and a copy of both for an attempt
+/// that is not needed.
+async fn strict_calls(
+    directory: &Arc<dyn Directory>,
+    descriptor: &Arc<ServiceDescriptor>,
+    consumer: &Url,
+    invocation: impl Fn() -> Invocation,
+) {
+    for (document, want) in [
+        ("mode: compat", 2),
+        ("budget: default", 2),
+        ("mode: strict", 2 + 4),
+        (
+            "policies: { all: { breaker: default, ejection: default, recovery: default } }",
+            2 + 4,
+        ),
+    ] {
+        let extensions = Extensions::linked().expect("no duplicates");
+        let document = PolicyDocument::parse("test", document).expect("no mistakes");
+        extensions.shared::<Resend>().set_policies(document.clone());
+        let method = MethodConfig {
+            timeout: None,
+            retries: Some(2),
+            sticky: false,
+            load_balance: Arc::new(Random::new()),
+        };
+        let key = ServiceKey::new("a.B");
+        let none = HashMap::new();
+        let config = ClusterConfig::new(key, descriptor, consumer.clone(), method, &none);
+        let config = config.with_extensions(extensions);
+        let cluster = Failover.join(Arc::clone(directory), Arc::new(config));
+        let cluster = cluster.expect("has no options");
+        let mut calls: Vec<_> = (0..WARM_UP + CALLS).map(|_| invocation()).collect();
+        let calling = per_call(WARM_UP, CALLS, async || {
+            let call = calls.pop().expect("one for each");
+            cluster.invoke(call).await.expect("answers");
+        })
+        .await;
+        assert_eq!(calling.allocations, want, "{document:?}");
     }
 }
 
