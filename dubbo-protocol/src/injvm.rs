@@ -32,6 +32,8 @@ use tokio_util::{
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
+use crate::reject;
+
 /// The protocol `injvm`: what one value of it exports, references of the same value can call.
 ///
 /// A call runs in the caller's task. Deadlines, cancellation, errors, headers and trailers are as over a wire; only the
@@ -322,7 +324,7 @@ impl Carried {
     }
 
     /// What the caller gets to know of a failure: the trailers too, and not that some other call further on was not
-    /// processed. This one was.
+    /// processed. This one was, unless a filter of the service turned it down.
     fn failed(&self, status: Status) -> Status {
         let origin = match status.origin() {
             Origin::Business => Origin::Business,
@@ -332,6 +334,7 @@ impl Carried {
             Status::new(status.code(), status.message().to_owned())
                 .with_details(status.details().to_vec())
                 .with_attachments(status.attachments().clone())
+                .with_pushback(status.pushback())
                 .with_source(status)
         } else {
             status
@@ -342,7 +345,7 @@ impl Carried {
         status
             .attachments_mut()
             .extend(&self.context.take_trailers());
-        status.with_origin(origin)
+        reject::read(status.with_origin(origin))
     }
 
     fn late(&self) -> Status {

@@ -20,6 +20,8 @@ struct BuiltIn {
 /// What has to be there for that. A call pays for nothing that its service does not use.
 enum When {
     Always,
+    /// Callers come from beyond the process.
+    Beyond,
     /// One of these parameters, for the service or for any of its methods.
     Any(&'static [&'static str]),
     /// `metrics.enable`.
@@ -38,7 +40,7 @@ const PROVIDER: Table = Table {
     before: &[
         built_in("tracing", When::Always),
         built_in("metrics", When::Measured),
-        built_in("pshutdown", When::Always),
+        built_in("pshutdown", When::Beyond),
         built_in("echo", When::Always),
         built_in("token", When::Guarded("token")),
         built_in("auth", When::Guarded("auth")),
@@ -163,11 +165,11 @@ impl Filters {
     ) -> Vec<String> {
         let stands = |built_in: &&BuiltIn| match built_in.when {
             When::Always => true,
+            When::Beyond => !is_within(url),
             When::Any(keys) => says_any(url, keys),
             When::Measured => self.is_measured,
             When::Guarded(key) => {
-                let is_within = url.protocol().eq_ignore_ascii_case(INJVM);
-                !is_within && url.param(key).is_some_and(|value| value != "false")
+                !is_within(url) && url.param(key).is_some_and(|value| value != "false")
             }
         };
         let names = |of: &'static [BuiltIn]| {
@@ -225,6 +227,11 @@ fn merge(
     chain.extend(built_in(after));
     chain.retain(|name| !removed.contains(&canonical(name)));
     chain
+}
+
+/// Whether a service at `url` is for this process alone.
+fn is_within(url: &Url) -> bool {
+    url.protocol().eq_ignore_ascii_case(INJVM)
 }
 
 /// Whether `url` has a value for one of `keys`, for its service or a method.
@@ -311,7 +318,7 @@ mod tests {
                 measured.clone(),
                 "injvm",
                 all,
-                "tracing metrics pshutdown echo accesslog tps execute padasvc adaptive-load context",
+                "tracing metrics echo accesslog tps execute padasvc adaptive-load context",
             ),
             (
                 filters(),

@@ -59,12 +59,11 @@ dubbo.yaml:7:18: dubbo.protocols.rest.name: the protocol `rest` is not supported
 dubbo.yaml:9:14: dubbo.provider.filter: the filter `trace` has no place here: it is of Dubbo's telnet console; use `accesslog` or `tracing`
 dubbo.yaml:11:7: dubbo.provider.services.Answering: `methods` names `Meet`, but greet.Greeter has only Greet, GreetMany, GreetAll, GreetEach
 dubbo.yaml:12:24: dubbo.provider.services.Answering.registry-ids: no registry has the id `there`; there are: here (did you mean `here`?)
-dubbo.yaml:13:22: dubbo.provider.services.Answering.loadbalance: no load balance is called `roundrobbin`; linked: random, roundrobin (did you mean `roundrobin`?)
+dubbo.yaml:13:22: dubbo.provider.services.Answering.loadbalance: no load balance is called `roundrobbin`; linked: adaptive, aliasmethod, consistenthashing, interleavedweightedroundrobin, leastactive, p2c, random, roundrobin, shortestresponse (did you mean `roundrobin`?)
 dubbo.yaml:15:36: dubbo.provider.services.Answering.methods[0].timeout: expected a duration such as `3s` or `500ms`, or a number of milliseconds, found `soon`
 dubbo.yaml:17:7: dubbo.provider.services.Ghost: no handler is provided for it: pass one to `provide` whose type has this name or whose interface is this one's
 dubbo.yaml:19:24: dubbo.provider.services.Ghost.protocol-ids: no protocol has the id `tro`; there are: rest, tri (did you mean `tri`?)
 dubbo.yaml:21:22: dubbo.consumer.request-timeout: expected a duration such as `3s` or `500ms`, or a number of milliseconds, found a list
-dubbo.yaml:23:32: dubbo.consumer.references.GreeterClient.cluster: the cluster `failsafe` is not supported yet; linked: failfast, failover
 dubbo.yaml:23:47: dubbo.consumer.references.GreeterClient.url: `tri://nowhere` has no port
 dubbo.yaml:25:14: dubbo.shutdown.timeout: `${NOPE}` is neither a key nor an environment variable, and has no default
 ";
