@@ -11,6 +11,7 @@ use std::{
 use dubbo::{
     Code, Instance, InstanceBuilder, Invocation, Status,
     config::ServiceConfig,
+    hessian2::Value,
     spi::{
         cluster::{Merger, MessageMerger, Mock},
         registry::Registry,
@@ -319,6 +320,53 @@ async fn what_a_mock_returns_becomes_the_java_type_that_is_declared() {
     assert!(none.message().is_empty());
     let renamed = users.rename(want, "x".to_owned()).await.expect("mocked");
     assert_eq!(renamed.message(), "");
+}
+
+#[tokio::test]
+async fn what_a_mock_returns_to_a_generic_call_is_what_it_says() {
+    let yaml = "dubbo: {consumer: {references: {any: {interface: com.x.Any, url: 'tri://127.0.0.1:1', check: false, \
+                params: {mock: 'force: return [1, \"a\"]'}}}}}";
+    let instance = load(yaml).build().expect("valid");
+    let any = instance.generic_as("any").await.expect("refers");
+    let value = any.invoke("get", None, Vec::new()).await.expect("mocked");
+    assert_eq!(*value.message(), Value::list([1.into(), "a".into()]));
+    let json = any.invoke_json("get", None, "[]").expect("a list").await;
+    assert_eq!(json.expect("mocked").message(), r#"[1,"a"]"#);
+}
+
+#[tokio::test]
+async fn arguments_of_java_are_forked_over_every_protocol() {
+    let both = "dubbo: {protocols: {t: {name: tri, ip: 127.0.0.1, port: 0}, d: {name: dubbo, ip: 127.0.0.1, port: 0}}}";
+    let mut urls = Vec::new();
+    let mut providers = Vec::new();
+    for _ in 0..2 {
+        let instance = load(both).provide(UserServiceServer::new(Users));
+        let instance = instance.build().expect("valid");
+        instance.start().await.expect("starts");
+        let exported = instance.exported();
+        urls.extend(
+            exported
+                .iter()
+                .map(|url| format!("{}://{}", url.protocol(), url.address())),
+        );
+        providers.push(instance);
+    }
+    for protocol in ["tri", "dubbo", ""] {
+        let chosen = urls.iter().filter(|url| url.starts_with(protocol));
+        let chosen: Vec<_> = chosen.cloned().collect();
+        let yaml = format!(
+            "dubbo: {{consumer: {{references: {{UserServiceClient: {{url: '{}', cluster: forking, \
+             params: {{forks: 0, idempotent: true}}}}}}}}}}",
+            chosen.join(";")
+        );
+        let instance = load(&yaml).build().expect("valid");
+        let users: UserServiceClient = instance.refer().await.expect("refers");
+        let ada = users.get_user("ada".to_owned()).await.expect(protocol);
+        let renamed = users
+            .rename(ada.into_message(), "Countess".to_owned())
+            .await;
+        assert_eq!(renamed.expect(protocol).message(), "Ada is now Countess");
+    }
 }
 
 /// A registry with a provider of the service in each of these groups.
