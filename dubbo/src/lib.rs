@@ -95,6 +95,7 @@ mod link;
 mod logging;
 pub mod metadata;
 mod metadata_service;
+pub mod route;
 
 /// What the traits of plugins are written with: `#[dubbo::async_trait]`.
 pub use async_trait::async_trait;

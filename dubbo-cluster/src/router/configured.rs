@@ -44,7 +44,7 @@ impl ConfiguredRule {
     }
 
     /// Reads one entry, as dubbo-go has it: whom it is for, and conditions, tags or a script; it may have several of them.
-    /// What is wrong with it is noted at its place.
+    /// What is wrong with it is noted at its place, and such a rule is left out.
     pub fn read(s: &mut Section<'_, '_>) -> Vec<Self> {
         let scopes = [
             ("application", Scope::Application),
@@ -117,7 +117,7 @@ impl ConfiguredRule {
             });
             Self::new(key, json!(members.collect::<Map<_, _>>()).to_string())
         });
-        rules.collect()
+        rules.filter(|rule| rule.check().is_ok()).collect()
     }
 
     /// Reads the rule, as those do who follow its key.

@@ -44,6 +44,7 @@ pub(super) fn check(
     check.registries();
     check.metadata();
     check.config_center();
+    check.router();
     check.migration();
     check.instances();
     check.metadata_services();
@@ -322,6 +323,15 @@ impl Check<'_> {
     }
 
     /// What is said about migrating, where nothing can migrate.
+    /// Those from code: what is wrong with one of a file has been told with its place, and it is not here.
+    fn router(&mut self) {
+        for rule in self.config.router.iter().flatten() {
+            if let Err(error) = rule.check() {
+                self.error(ProblemKind::Type, "dubbo.router", "", error.to_string());
+            }
+        }
+    }
+
     fn migration(&mut self) {
         let config = self.config;
         let mut registries = config.registries.values().filter(|one| !one.is_off());

@@ -49,7 +49,7 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, ApplicationMigrationConfig, Config, ConfigCenterConfig, ConsumerConfig,
+        ApplicationConfig, ApplicationMigrationConfig, Config, ConfigCenterConfig, ConfiguredRule, ConsumerConfig,
         EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel, LoggerConfig,
         MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig,
         MetricsConfig, MigrationConfig,

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     config::{
-        ApplicationConfig, Config, ConsumerConfig, Draft, Environment, Hessian2Config,
+        ApplicationConfig, Config, ConfiguredRule, ConsumerConfig, Draft, Environment, Hessian2Config,
         Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig,
         ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig, TlsConfig, defaults,
     },
@@ -122,6 +122,12 @@ impl InstanceBuilder {
     /// Sets what peers may send in hessian2.
     pub fn hessian2(mut self, options: Hessian2Config) -> Self {
         self.code.hessian2 = options;
+        self
+    }
+
+    /// Sets the rules for calls that count until somebody else says others, in place of those of the file.
+    pub fn router(mut self, rules: impl IntoIterator<Item = ConfiguredRule>) -> Self {
+        self.code.router = Some(rules.into_iter().collect());
         self
     }
 

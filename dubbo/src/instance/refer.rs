@@ -136,6 +136,7 @@ impl Inner {
             invoker.close().await;
             return Err(NO_MORE_CLIENTS);
         }
+        self.dead_letters().refer(&service, &descriptor, &invoker);
         if is_shown {
             self.definitions.refers(&descriptor, &consumer);
         }
@@ -268,6 +269,8 @@ impl Inner {
             ("retries", config.retries.map(|n| n.to_string())),
             ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
             ("sticky", config.sticky.map(|b| b.to_string())),
+            ("dubbo.tag", config.tag.clone()),
+            ("dubbo.force.tag", config.force_tag.map(|b| b.to_string())),
             (
                 "closing-invoker-expire-time",
                 self.config

@@ -124,6 +124,9 @@ impl Side {
             };
             list.push(Wanted::parse(token, of)?);
         }
+        if terms.is_empty() && !text.trim().is_empty() {
+            return Err(format!("`{text}` names no value"));
+        }
         Ok(Self(terms.into()))
     }
 }
@@ -329,6 +332,7 @@ mod tests {
             ("a=!b", "`=!b` cannot stand"),
             ("a!b", "`!b` cannot stand"),
             ("a=1&&b=2", "`&&b` cannot stand"),
+            ("=", "`=` names no value"),
             ("a=b~c", "`b~c` is no range"),
             ("a=~", "`~` is no range"),
             ("arguments[x]=1", "needs the position of an argument"),

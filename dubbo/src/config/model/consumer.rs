@@ -86,6 +86,11 @@ settings! {
         /// `generic`, by default `true`: in what form the values of generic calls travel. A client of generated code has no
         /// use for it.
         generic: Option<GenericMode>,
+        /// `tag`: that of calls without the attachment `dubbo.tag`. They go to providers of the same tag.
+        tag: Option<String>,
+        /// `force.tag`, by default false: whether calls with a tag that no provider has go to nobody. Otherwise they go to
+        /// providers without a tag.
+        force_tag: Option<bool>,
         /// `sticky`, by default false: stay with the provider of the last call for as long as it is there.
         sticky: Option<bool>,
         /// `timeout`, by default `consumer.request-timeout`: how long one attempt may take. 0 means no limit.
@@ -101,9 +106,7 @@ settings! {
 
 impl ReferenceConfig {
     fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["force.tag", "mesh-provider-port"] {
-            s.unsupported(key);
-        }
+        s.unsupported("mesh-provider-port");
         s.unsupported_switch("async");
         s.no_effect("tracing-key", UNREAD_IN_GO);
         let (protocol, mut triple) = read_protocol(s);
@@ -136,6 +139,8 @@ impl ReferenceConfig {
             serialization: Serialization::read(s),
             params: s.texts("params"),
             generic: read_generic(s),
+            tag: s.string("tag"),
+            force_tag: s.bool("force.tag"),
             sticky: s.bool("sticky"),
             timeout: s.duration("timeout"),
             check: s.bool("check"),

@@ -25,6 +25,8 @@ use std::collections::BTreeMap;
 use dubbo_cluster::resend::PolicyDocument;
 use dubbo_core::yaml::{Node, Section};
 
+pub use dubbo_cluster::router::ConfiguredRule;
+
 use self::settings::settings;
 pub use self::{
     application::{ApplicationConfig, MetadataType},
@@ -87,6 +89,8 @@ settings! {
         config_center: ConfigCenterConfig,
         /// `rules`: rules in files.
         rules: RulesConfig,
+        /// `router`: rules for calls that count until somebody else says others.
+        router: Option<Vec<ConfiguredRule>>,
         /// `migration`, `migration-file`: moving from interfaces to applications.
         migration: MigrationConfig,
         /// `provider`: the services of this program.
@@ -116,9 +120,7 @@ settings! {
 impl Config {
     /// Reads the section `dubbo`.
     pub(crate) fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["router", "otel"] {
-            s.unsupported(key);
-        }
+        s.unsupported("otel");
         s.no_effect(
             "tracing",
             "dubbo-go does not read these OpenTracing settings either",
@@ -138,6 +140,7 @@ impl Config {
             metadata_report: s.section("metadata-report", MetadataReportConfig::read),
             config_center: s.section("config-center", ConfigCenterConfig::read),
             rules: s.section("rules", RulesConfig::read),
+            router: read_router(s),
             migration: MigrationConfig::read(s),
             provider: s.section("provider", ProviderConfig::read),
             consumer: s.section("consumer", ConsumerConfig::read),
@@ -151,6 +154,11 @@ impl Config {
             strict: s.bool("strict"),
         }
     }
+}
+
+fn read_router(s: &mut Section<'_, '_>) -> Option<Vec<ConfiguredRule>> {
+    let rules = s.items("router", ConfiguredRule::read).concat();
+    (!rules.is_empty()).then_some(rules)
 }
 
 /// Why a key that dubbo-go knows and never reads has no effect here.

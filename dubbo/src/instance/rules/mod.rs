@@ -81,8 +81,12 @@ impl Rules {
             centers,
             folder: config.rules.path.clone(),
         };
+        let book = RuleBook::clone(&extensions.shared());
+        for rule in config.router.iter().flatten() {
+            book.configure(&rule.key, "dubbo.router", Some(&rule.text));
+        }
         Ok(Self {
-            book: RuleBook::clone(&extensions.shared()),
+            book,
             application: application_name(config).to_owned(),
             places: Mutex::new(Some(places)),
             patience: patience.max(FILES),
