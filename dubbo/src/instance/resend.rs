@@ -4,7 +4,7 @@ use dubbo_cluster::resend::{Following, Resend, dead_letter::DeadLetters};
 use dubbo_core::extension::{BoxError, Extensions};
 use parking_lot::Mutex;
 
-use super::{Instance, export::application_name, rules::Rules};
+use super::{Inner, Instance, export::application_name, rules::Rules};
 use crate::config::Config;
 
 impl Instance {
@@ -29,9 +29,33 @@ impl Instance {
         &self.0.resending.resend
     }
 
-    /// The calls that policies have given up and kept: to be listed, replayed, held and purged.
+    /// The calls that policies and `failback` have given up and kept: to be listed, replayed, held and purged. A replay goes
+    /// by a client of the service that this instance has at that moment.
+    ///
+    /// ```no_run
+    /// use dubbo::{Instance, resend::dead_letter::{Filter, Page, Reason}};
+    ///
+    /// # async fn example(instance: Instance) -> Result<(), Box<dyn std::error::Error>> {
+    /// let letters = instance.dead_letters();
+    /// let at_the_last_end = Filter::default().reason(Reason::Shutdown);
+    /// for replay in letters.replay(&at_the_last_end).await? {
+    ///     println!("{}: {:?}", replay.id, replay.result);
+    /// }
+    /// for letter in letters.list(&Filter::default(), Page::default()).await?.letters {
+    ///     println!("{} of {}: {}", letter.method, letter.service, letter.reason);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn dead_letters(&self) -> &DeadLetters {
-        &self.0.resending.letters
+        self.0.dead_letters()
+    }
+}
+
+impl Inner {
+    /// The calls that are given up.
+    pub(super) fn dead_letters(&self) -> &DeadLetters {
+        &self.resending.letters
     }
 }
 

@@ -81,6 +81,7 @@ impl Inner {
         let references = references.iter().map(|reference| &reference.invoker);
         let references: Vec<_> = references.filter_map(Weak::upgrade).collect();
         join_all(references.iter().map(|reference| reference.close())).await;
+        self.dead_letters().close(deadline).await;
         let patience = deadline.max(after(LAST_WORDS));
         let closed = join(self.rules.close(), self.registries.close());
         if timeout_at(patience, closed).await.is_err() {
@@ -164,6 +165,8 @@ impl Inner {
             });
             join_all(drained).await;
         }
+        // These wait to be made again, on connections that are there until now.
+        self.dead_letters().drain(deadline).await;
         let closed = self.protocols.iter().map(|(name, protocol)| async move {
             tell_of_cut(name, "made", protocol.close(deadline).await);
         });

@@ -29,7 +29,6 @@ use super::{
     ignored,
 };
 use crate::resend::{
-    Resend,
     dead_letter::{DeadLetters, Drains as _, Replaying},
     idempotency,
     policy::Idempotency,
@@ -56,8 +55,9 @@ use crate::resend::{
 /// again. An answer of the application and a fault of the caller are the caller's at once, for they would be the same again.
 /// Calls with a stream cannot wait; their errors are the caller's, too.
 ///
-/// A policy of this method that is `strict` says how long to wait (`backoff`) and from which `budget` attempts are taken; while
-/// that is used up, or the switch `retry.enabled` is off, calls wait on.
+/// A policy of the method says more: one that is `strict` how long to wait (`backoff`), each from which `budget` attempts are
+/// taken and what becomes of calls that are given up. While the budget is used up, or the switch `retry.enabled` is off,
+/// calls wait on.
 ///
 /// One value serves one reference: what waits stays when its options change.
 pub struct Failback {
@@ -174,7 +174,7 @@ impl fmt::Debug for FailbackInvoker {
 }
 
 dubbo_core::extension!(dyn Cluster, "failback", |cx| {
-    let letters = cx.shared::<Resend>().dead_letters();
+    let letters = DeadLetters::clone(&cx.shared());
     Ok(Arc::new(Failback::new(
         cx.extensions,
         letters,

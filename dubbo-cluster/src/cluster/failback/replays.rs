@@ -273,12 +273,17 @@ impl Task {
             .map_or(wait, |least| wait.max(least))
     }
 
-    /// Does with the call what its policy says about calls that are given up.
+    /// Does with the call what is to be done about calls that are given up: what its policy says, and else its options.
     fn give_up(&self, reason: Reason) -> Result<(), NothingDone> {
-        let is_taken = self.options.lost.takes(reason);
-        self.replays
-            .letters
-            .settle(&self.options.lost, self.lost(reason));
+        let mut lost = self.lost(reason);
+        let policy = self.reference.policies.method(&lost.call.method);
+        if !policy.is_compat() {
+            lost.policy = policy.name().to_string();
+        }
+        let own = policy.lost().map(|(_, outcome)| outcome);
+        let outcome = own.unwrap_or(&self.options.lost);
+        self.replays.letters.settle(outcome, lost);
+        let is_taken = outcome.takes(reason);
         is_taken.then_some(()).ok_or(NothingDone)
     }
 

@@ -19,10 +19,7 @@ use tokio::time::Instant;
 use super::Failback;
 use crate::{
     loadbalance::{Clock, RoundRobin},
-    resend::{
-        Resend,
-        dead_letter::{DeadLetter, DeadLetters, Filter, Page},
-    },
+    resend::dead_letter::{DeadLetter, DeadLetters, Filter, Page},
     testing::{Answer, Scripted, consumer, join, service},
 };
 
@@ -41,7 +38,7 @@ impl Estate {
 
     fn seeded(directory: Arc<dyn Directory>, seed: u64) -> Self {
         let extensions = Extensions::linked().expect("no duplicates");
-        let letters = extensions.shared::<Resend>().dead_letters();
+        let letters = DeadLetters::clone(&extensions.shared());
         let chance = fastrand::Rng::with_seed(seed);
         let failback = Failback::new(&extensions, letters.clone(), chance);
         Self {
