@@ -119,7 +119,7 @@ async fn tag_environment_and_weight_are_the_instances_and_reach_the_consumers_ur
     let spied = Arc::clone(&seen);
     let consumer = shared
         .load(&format!(
-            "{REGISTRY}, consumer: {{references: {{GreeterClient: {{loadbalance: spy}}}}}}"
+            "{REGISTRY}, consumer: {{references: {{GreeterClient: {{loadbalance: spy, params: {{dubbo.tag: gray}}}}}}}}"
         ))
         .extension::<dyn LoadBalance>("spy", move |_| Ok(Arc::new(Spy(Arc::clone(&spied)))))
         .build()
