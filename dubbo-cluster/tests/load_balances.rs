@@ -2,7 +2,7 @@
 
 use dubbo_cluster as _;
 use dubbo_core::{cluster::LoadBalance, extension::Extensions, url::Url};
-use dubbo_test::suite::load_balance::Balance;
+use dubbo_test::suite::load_balance::{Balance, questions};
 
 /// The one called `name`, as a reference gets it.
 fn balance(name: &str, is_weighted: bool) -> Balance {
@@ -12,6 +12,21 @@ fn balance(name: &str, is_weighted: bool) -> Balance {
     Balance {
         load_balance: linked.create::<dyn LoadBalance>(name, &url).expect(name),
         is_weighted,
+    }
+}
+
+#[test]
+fn a_pick_among_ten_thousand_asks_few_of_them() {
+    for name in Extensions::linked()
+        .expect("no duplicates")
+        .names::<dyn LoadBalance>()
+    {
+        // Every turn changes the credit of all.
+        if name == "roundrobin" {
+            continue;
+        }
+        let asked = questions(&balance(name, true), 10_000);
+        assert!(asked <= 40, "{name}: {asked} for a pick");
     }
 }
 

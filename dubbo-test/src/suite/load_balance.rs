@@ -224,6 +224,23 @@ pub fn calls_that_begin_and_end_on_many_threads_leave_nothing_behind(balance: &B
     assert_eq!(active, 0);
 }
 
+/// How many providers of a list of this length are asked for one pick, on average, when three of four are wanted.
+pub fn questions(balance: &Balance, length: u16) -> usize {
+    let all = candidates((0..length).map(|at| (at, 1)));
+    let asked = AtomicU32::new(0);
+    let wanted = |node: &Node| {
+        asked.fetch_add(1, Ordering::Relaxed);
+        node.url.port().is_some_and(|port| port % 4 > 0)
+    };
+    for number in 0..QUESTIONED {
+        let picked = balance
+            .load_balance
+            .select_where(&all, &call(number), &wanted);
+        assert!(picked.is_some(), "three of four are wanted");
+    }
+    asked.into_inner().div_ceil(QUESTIONED) as usize
+}
+
 /// Providers at these ports, each with its weight.
 fn candidates(providers: impl IntoIterator<Item = (u16, u32)>) -> Candidates {
     let nodes = providers.into_iter();
@@ -262,3 +279,4 @@ impl Invoker for Silent {
 
 const THREADS: u32 = 32;
 const PICKS: u32 = 1_000;
+const QUESTIONED: u32 = 200;

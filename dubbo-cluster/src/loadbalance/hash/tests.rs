@@ -29,7 +29,7 @@ impl Message for Texts {
     }
 
     fn text(&self, index: usize) -> Option<Cow<'_, str>> {
-        self.0.get(index).map(|text| text.into())
+        self.0.get(index).map(Into::into)
     }
 }
 
