@@ -18,10 +18,12 @@ use crate::resend::policy::Target;
 ///
 /// `docs/spec/cluster.md` §2.1. The list of providers is read anew for each attempt. An answer of the application, or an
 /// error that every provider would give, is the caller's at once and as it came. What is left is told as a whole
-/// ([`FailedCall`]). The caller's deadline bounds all attempts together. A call with a stream of requests has one attempt,
-/// because a stream cannot be sent twice.
+/// ([`FailedCall`](super::FailedCall)). The caller's deadline bounds all attempts together. A call with a stream of requests
+/// has one attempt, because a stream cannot be sent twice.
 ///
-/// An attachment `retries` that is a whole number counts instead of the configured one, and is not sent.
+/// An attachment `retries` that is a whole number counts instead of the configured one, and is not sent. Where `dubbo.retry`
+/// has a policy for a call, or says `mode: strict`, that decides what is tried again, when, on whom and how often
+/// ([`resend`](crate::resend)).
 #[derive(Debug)]
 pub struct Failover;
 

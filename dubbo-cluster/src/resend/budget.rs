@@ -72,7 +72,7 @@ pub struct Budget {
     begun: Instant,
     /// The balance of each step of the window: what its calls brought less what its retries took, in thousandths of a
     /// retry, beside the number of the step.
-    steps: [AtomicU64; STEPS],
+    steps: [AtomicU64; STEPS as usize],
     /// Retries are taken one after the other, so that the last one is given away once.
     taking: Mutex<()>,
     brought: u32,
@@ -159,18 +159,18 @@ impl Budget {
         self.steps.iter().filter_map(move |step| {
             let (number, balance) = unpack(step.load(Ordering::Relaxed));
             let age = newest.checked_sub(number)?;
-            (age < STEPS as u32).then_some(balance)
+            (age < STEPS).then_some(balance)
         })
     }
 
     fn step(&self, now: Instant) -> u32 {
         let since = now.saturating_duration_since(self.begun).as_nanos();
-        let step = (self.options.window.as_nanos() / STEPS as u128).max(1);
+        let step = (self.options.window.as_nanos() / u128::from(STEPS)).max(1);
         u32::try_from(since / step).unwrap_or(u32::MAX - 1)
     }
 
     fn add(&self, number: u32, amount: i64) {
-        let place = &self.steps[number as usize % STEPS];
+        let place = &self.steps[(number % STEPS) as usize];
         let mut seen = place.load(Ordering::Relaxed);
         loop {
             let (of, balance) = unpack(seen);
@@ -209,7 +209,7 @@ pub enum Spent {
 )]
 fn thousandths(ratio: f64) -> u32 {
     // Rounded down: a bound stays one.
-    (ratio.clamp(0.0, 10.0) * RETRY as f64 + 1e-9) as u32
+    (ratio.clamp(0.0, 10.0) * 1_000.0 + 1e-9) as u32
 }
 
 fn reserve(options: &BudgetOptions) -> i64 {
@@ -231,7 +231,7 @@ fn unpack(packed: u64) -> (u32, i64) {
     (number, i64::from(balance.cast_signed()))
 }
 
-const STEPS: usize = 10;
+const STEPS: u32 = 10;
 
 /// No step has this number.
 const NEVER: u64 = u64::MAX << 32;

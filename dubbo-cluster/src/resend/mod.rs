@@ -36,9 +36,10 @@ use dubbo_core::{
 use parking_lot::Mutex;
 
 pub use self::{
-    classify::Class, follow::Following, policy::PolicyDocument, reference::ReferencePolicies, switches::Switches,
+    classify::Class, follow::Following, policy::PolicyDocument, reference::ReferencePolicies,
+    switches::Switches,
 };
-use self::{dead_letter::DeadLetters, resolve::Shelf, switches::Board};
+use self::{resolve::Shelf, switches::Board};
 
 /// What the references of one instance have in common: policies, switches, budgets and pools. Its clones are the same one.
 ///
@@ -53,7 +54,6 @@ struct Shared {
     shelf: Mutex<Shelf>,
     switches: Board,
     references: Mutex<Vec<Weak<ReferencePolicies>>>,
-    dead_letters: DeadLetters,
 }
 
 /// The documents, the strongest one first.
@@ -98,10 +98,10 @@ impl Resend {
         self.switch(|board| board.set_rule(switches));
     }
 
-    fn switch(&self, switch: impl FnOnce(&Board)) {
-        let shelf = self.0.shelf.lock();
-        switch(&self.0.switches);
-        shelf.force(self.switches().breaker);
+    fn switch(&self, set: impl FnOnce(&Board)) {
+        let kept = self.0.shelf.lock();
+        set(&self.0.switches);
+        kept.force(self.switches().breaker);
     }
 
     /// What is switched now. It takes no lock.
@@ -118,24 +118,19 @@ impl Resend {
         extensions: &Extensions,
     ) -> Arc<ReferencePolicies> {
         let mut references = self.0.references.lock();
-        let mut shelf = self.0.shelf.lock();
+        let mut kept = self.0.shelf.lock();
         let policies = Arc::new(ReferencePolicies::new(
             self.clone(),
             service.clone(),
             Arc::clone(descriptor),
             url,
             extensions.clone(),
-            shelf.resolve(&self.policies(), service, descriptor, extensions),
-            shelf.watch(service, descriptor, self.switches().breaker),
+            kept.resolve(&self.policies(), service, descriptor, extensions),
+            kept.watch(service, descriptor, self.switches().breaker),
         ));
         references.retain(|reference| reference.strong_count() > 0);
         references.push(Arc::downgrade(&policies));
         policies
-    }
-
-    /// The calls that nobody tries again by themselves.
-    pub fn dead_letters(&self) -> DeadLetters {
-        self.0.dead_letters.clone()
     }
 
     fn change(&self, change: impl FnOnce(&mut Said)) {
@@ -150,9 +145,9 @@ impl Resend {
         // Held until all have changed, so that a reference that is made meanwhile is not left behind.
         let references = self.0.references.lock();
         self.0.current.store(Arc::clone(&next));
-        let mut shelf = self.0.shelf.lock();
+        let mut kept = self.0.shelf.lock();
         for policies in references.iter().filter_map(Weak::upgrade) {
-            let resolved = shelf.resolve(
+            let resolved = kept.resolve(
                 &next,
                 policies.service(),
                 policies.descriptor(),

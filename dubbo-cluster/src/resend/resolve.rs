@@ -1,6 +1,7 @@
 //! From a document to the policies of one service.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
@@ -177,7 +178,7 @@ fn choice(
     });
     let mut fitting: Vec<_> = fitting.collect();
     // Stable: of two that are as exact the first by name counts.
-    fitting.sort_by(|a, b| b.0.cmp(&a.0));
+    fitting.sort_by_key(|(exactness, ..)| Reverse(*exactness));
     let uncoloured = fitting.iter().position(|(_, colour, _)| colour.is_none());
     let others = uncoloured.map_or(rest, |at| fitting[at].2);
     fitting.truncate(uncoloured.unwrap_or(fitting.len()));

@@ -126,7 +126,7 @@ impl Board {
     fn change(&self, change: impl FnOnce(&mut Said)) {
         let mut said = self.said.lock();
         change(&mut said);
-        let next = said.code.or(said.rule.as_deref().copied());
+        let next = said.code.or_else(|| said.rule.as_deref().copied());
         let next = next.unwrap_or_default();
         let last = self.current.swap(Arc::new(next));
         if *last != next {

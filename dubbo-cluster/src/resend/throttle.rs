@@ -50,7 +50,7 @@ pub(super) struct Throttle {
 impl Throttle {
     pub(super) fn new(options: ThrottleOptions) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "from 1 to 1000")]
-        let brought = (options.per_success * TOKEN as f64).round() as i64;
+        let brought = (options.per_success * 1_000.0).round() as i64;
         let most = i64::from(options.tokens) * TOKEN;
         Self {
             tokens: AtomicI64::new(most),

@@ -38,7 +38,7 @@ impl Watch {
 
     /// The health of `node`, made with the first question. `None` where a plugin has put one of its own.
     pub(super) fn health<'n>(&self, node: &'n Node) -> Option<&'n Health> {
-        let address = || node.invoker.url().address().to_string();
+        let address = || node.invoker.url().address();
         node.state.health(|| Health::new(&self.group, address()))
     }
 

@@ -63,7 +63,7 @@ pub(super) async fn make(
         let failure = if let Some(hedging) = call.hedging(&policy) {
             let hedged = call.hedge(hedging, &policy, node, candidates, &mut service, invocation);
             match hedged.await {
-                Ok(reply) => return Ok(reply),
+                Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             }
         } else {
@@ -86,7 +86,7 @@ pub(super) async fn make(
                 call.settle(service, result.as_ref().err(), elapsed, timeout);
             }
             match result {
-                Ok(reply) => return Ok(call.answered(&node, reply)),
+                Ok(answer) => return Ok(call.answered(&node, answer)),
                 Err(status) => call.failed(node, candidates, elapsed, status, is_probe),
             }
         };

@@ -37,7 +37,7 @@ impl PolicyDocument {
             weights: shared(s.entries("weights", guards::weights)),
         };
         let mode = s.choice("mode", &MODES).unwrap_or_default();
-        let budget = reference(s, "budget", "budgets", &named.budgets).unwrap_or_default();
+        let budget = reference(s, "budget", "budgets", &named.budgets, None);
         if mode == Mode::Strict && budget.is_some() {
             let message = "is for mode `compat`; a strict policy has one of its own";
             s.error("budget", ProblemKind::Conflict, message);
@@ -79,8 +79,7 @@ impl PolicyOptions {
             s.section("backoff", |s| Backoff::read(s, like))
         });
         let honours_pushback = s.choice("pushback", &PUSHBACK);
-        let budget = reference(s, "budget", "budgets", &named.budgets);
-        let budget = budget.unwrap_or(default.budget);
+        let budget = reference(s, "budget", "budgets", &named.budgets, default.budget);
         if target == Some(Target::Same) && budget.is_none() {
             let message =
                 "`target: same` needs a budget: a provider that fails is hurt by being asked again";
@@ -129,7 +128,7 @@ fn chosen<T: Copy + Default>(
     place: &str,
     defined: &BTreeMap<Arc<str>, T>,
 ) -> Option<T> {
-    let name = reference(s, key, place, defined)??;
+    let name = reference(s, key, place, defined, None)?;
     Some(defined.get(&name).copied().unwrap_or_default())
 }
 
@@ -154,16 +153,20 @@ fn lost(s: &mut Section<'_, '_>) -> Option<LostOptions> {
     is_said.then_some(options)
 }
 
-/// The name under `key` of something in `defined`; `Some(None)` is `none`, and `default` need not be defined.
+/// The name under `key` of something in `defined`, `default` where nothing is said; `None` is `none`. What is called
+/// `default` need not be defined.
 fn reference<T>(
     s: &mut Section<'_, '_>,
     key: &'static str,
     place: &str,
     defined: &BTreeMap<Arc<str>, T>,
-) -> Option<Option<Arc<str>>> {
-    let name = s.string(key)?;
+    default: Option<Arc<str>>,
+) -> Option<Arc<str>> {
+    let Some(name) = s.string(key) else {
+        return default;
+    };
     if name.eq_ignore_ascii_case("none") {
-        return Some(None);
+        return None;
     }
     if name != DEFAULT_NAME && !defined.contains_key(&*name) {
         let all = defined.keys().map(|name| &**name);
@@ -176,7 +179,7 @@ fn reference<T>(
         );
         s.error(key, ProblemKind::UnknownName, message);
     }
-    Some(Some(name.into()))
+    Some(name.into())
 }
 
 fn positive(s: &mut Section<'_, '_>, key: &'static str) -> Option<std::time::Duration> {

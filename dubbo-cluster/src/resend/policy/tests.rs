@@ -25,46 +25,8 @@ fn policy(text: &str) -> PolicyOptions {
 }
 
 #[test]
-fn a_document_says_everything_that_the_specification_names() {
-    let document = parse(
-        r#"
-mode: compat
-budget: tight
-policies:
-  payment:
-    match: { service: "com.x.Pay", methods: ["query*"], tag: "*" }
-    max-attempts: 3
-    target: same-then-other(2)
-    per-attempt-timeout: 800ms
-    total-timeout: 2s
-    min-attempt-budget: 20ms
-    idempotency: assume
-    retry-on: { codes: [unavailable, deadline-exceeded, resource-exhausted], biz: [com.x.Busy], not-sent: never }
-    backoff: { kind: decorrelated, base: 30ms, cap: 300ms, multiplier: 3, randomization: 0.2, first-other-node-delay: 5ms }
-    pushback: ignore
-    budget: tight
-    hedge: { enabled: true, max-attempts: 3, delay: 40ms }
-    breaker: quick
-    ejection: default
-    recovery: slow
-    weights: default
-    dead-letter: { on: [exhausted, queue-full, budget], store: memory }
-    outcome: hold
-    compensate: { service: com.x.Undo, method: cancel }
-budgets:
-  tight: { ratio: 0.1, min-per-sec: 2, window: 5s, throttle: { tokens: 4, per-success: 0.5 } }
-pools:
-  gray: { tags: [gray*, beta], concurrency: 7, ttl: 9s, on-full: drop }
-breakers:
-  quick: { window: 5s, buckets: 5, min-calls: 3, failure-rate: 25%, slow-call-duration: 1s, slow-call-rate: 0.9, open-wait: 1s, max-open-wait: 4s, half-open-permits: 2 }
-  counting: { count: 50 }
-recoveries:
-  slow: { initial: 1, window: 1min, cap: 20% }
-dead-letter: { store: memory, capacity: 7 }
-"#
-        .replace("1min", "1m")
-        .as_str(),
-    );
+fn a_policy_says_everything_that_the_specification_names() {
+    let document = parse(EVERYTHING);
     assert_eq!(document.mode, Mode::Compat);
     assert_eq!(document.budget.as_deref(), Some("tight"));
     let named = &document.policies["payment"];
@@ -108,6 +70,12 @@ dead-letter: { store: memory, capacity: 7 }
     assert_eq!(options.budget.as_deref(), Some("tight"));
     let hedge = HedgeOptions::new(3, Some(Duration::from_millis(40)));
     assert_eq!(options.hedge, hedge.ok());
+}
+
+#[test]
+fn a_policy_names_what_looks_after_providers_and_what_becomes_of_calls() {
+    let document = parse(EVERYTHING);
+    let options = &document.policies["payment"].options;
     let breaker = BreakerOptions {
         window: WindowKind::Time {
             length: Duration::from_secs(5),
@@ -144,6 +112,11 @@ dead-letter: { store: memory, capacity: 7 }
         (Some("memory"), Some("hold"))
     );
     assert_eq!(lost.compensate_method.as_deref(), Some("cancel"));
+}
+
+#[test]
+fn budgets_and_pools_are_shared_by_name() {
+    let document = parse(EVERYTHING);
     assert_eq!(
         document.budgets["tight"],
         BudgetOptions {
@@ -371,3 +344,39 @@ fn read_keys(source: &str) -> Vec<&str> {
     });
     asked.collect()
 }
+
+const EVERYTHING: &str = r#"
+mode: compat
+budget: tight
+policies:
+  payment:
+    match: { service: "com.x.Pay", methods: ["query*"], tag: "*" }
+    max-attempts: 3
+    target: same-then-other(2)
+    per-attempt-timeout: 800ms
+    total-timeout: 2s
+    min-attempt-budget: 20ms
+    idempotency: assume
+    retry-on: { codes: [unavailable, deadline-exceeded, resource-exhausted], biz: [com.x.Busy], not-sent: never }
+    backoff: { kind: decorrelated, base: 30ms, cap: 300ms, multiplier: 3, randomization: 0.2, first-other-node-delay: 5ms }
+    pushback: ignore
+    budget: tight
+    hedge: { enabled: true, max-attempts: 3, delay: 40ms }
+    breaker: quick
+    ejection: default
+    recovery: slow
+    weights: default
+    dead-letter: { on: [exhausted, queue-full, budget], store: memory }
+    outcome: hold
+    compensate: { service: com.x.Undo, method: cancel }
+budgets:
+  tight: { ratio: 0.1, min-per-sec: 2, window: 5s, throttle: { tokens: 4, per-success: 0.5 } }
+pools:
+  gray: { tags: [gray*, beta], concurrency: 7, ttl: 9s, on-full: drop }
+breakers:
+  quick: { window: 5s, buckets: 5, min-calls: 3, failure-rate: 25%, slow-call-duration: 1s, slow-call-rate: 0.9, open-wait: 1s, max-open-wait: 4s, half-open-permits: 2 }
+  counting: { count: 50 }
+recoveries:
+  slow: { initial: 1, window: 1m, cap: 20% }
+dead-letter: { store: memory, capacity: 7 }
+"#;

@@ -109,7 +109,7 @@ async fn a_switch_is_seen_by_all_threads_within_fifty_milliseconds_and_whole() {
         resend.set_switches(both);
         resend.set_switches(None);
     }
-    let flipped = std::time::Instant::now();
+    let flipped = Instant::now();
     resend.set_switches(both);
     is_done.store(true, Ordering::Release);
     for reader in readers {
