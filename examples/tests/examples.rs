@@ -2,6 +2,11 @@
 
 mod programs;
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
 use dubbo_test::peer::h2::Client;
 use programs::{Serving, program};
 
@@ -161,6 +166,86 @@ fn circuit_breaker_opens_refuses_looks_and_closes() {
         "refused: unavailable: calls of Greet of greet.Greeter are stopped: the breaker is open";
     assert!(lines[1].starts_with(refused), "{text}");
     assert_eq!(lines[2..], ["later: Hello, you!", "closed again"]);
+}
+
+#[test]
+fn gateway_calls_saves_and_shows_what_it_could_not_save() {
+    let mut gateway = Serving::start(
+        program(env!("CARGO_BIN_EXE_gateway"), &[], &[]),
+        "Try, in another terminal:",
+    );
+    let said = gateway.wait("/switches");
+    let (_, rest) = said.split_once("http://").expect("an address");
+    let (address, _) = rest.split_once('/').expect("a path");
+    let get_user = "POST /com.example.UserService/getUser";
+    let tag = "x-env-tag: gray\r\n";
+    for (request, headers, body, status, wanted) in [
+        (get_user, "", r#"["ada"]"#, "200", "\"name\":\"Ada\""),
+        (
+            get_user,
+            "",
+            r#"["nemo"]"#,
+            "422",
+            "com.example.NoSuchUserException: ",
+        ),
+        (get_user, "", "ada", "400", "not a JSON array"),
+        (
+            get_user,
+            tag,
+            r#"["lost"]"#,
+            "503",
+            "3 of 3 attempts failed",
+        ),
+        (
+            "GET /dead-letters",
+            "",
+            "",
+            "200",
+            "getUser<td>exhausted<td>3<td>gray<td>services",
+        ),
+        ("POST /dead-letters/replay", "", "", "200", "0 of 1 worked"),
+        ("POST /mend", "", "", "200", "mended"),
+        ("POST /dead-letters/replay", "", "", "200", "1 of 1 worked"),
+        ("GET /dead-letters", "", "", "200", "said\n</table>"),
+        (
+            "PUT /switches",
+            "",
+            "{retry.enabled: false}",
+            "200",
+            "switched",
+        ),
+        (
+            "PUT /switches",
+            "",
+            "{retry.enabled: perhaps}",
+            "400",
+            "retry.enabled",
+        ),
+        ("GET /switches", "", "", "200", "retry_enabled: false"),
+        ("GET /nothing", "", "", "404", "POST /INTERFACE/METHOD"),
+    ] {
+        let answer = http1(address, request, headers, body);
+        let start = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&start), "{request} {body}: {answer}");
+        assert!(
+            answer.contains(wanted),
+            "{request} {body}: {wanted:?} is not in {answer}"
+        );
+    }
+}
+
+/// The whole answer to one request.
+fn http1(address: &str, request: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let length = body.len();
+    write!(
+        stream,
+        "{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    )
+    .expect("is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("is text");
+    answer
 }
 
 #[test]
