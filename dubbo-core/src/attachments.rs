@@ -1,3 +1,5 @@
+// Long because it is one type, with the tests of all that is peculiar to names on the wire.
+
 //! What travels beside a message: Dubbo's attachments, gRPC's metadata.
 //!
 //! Keys keep the case they were set with, because Dubbo's maps are case-sensitive and HTTP's are not; look-up ignores

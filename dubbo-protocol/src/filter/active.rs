@@ -107,7 +107,7 @@ mod tests {
     use dubbo_core::status::Code;
 
     use super::*;
-    use crate::filter::testing::{Provider, invocation_of};
+    use crate::filter::tests::rig::{Provider, invocation_of};
 
     #[tokio::test(start_paused = true)]
     async fn one_more_waits_for_its_turn_as_long_as_it_has_time() {

@@ -46,7 +46,7 @@ mod tests {
     use dubbo_core::status::Code;
 
     use super::*;
-    use crate::filter::testing::{Provider, invocation};
+    use crate::filter::tests::rig::{Provider, invocation};
 
     #[tokio::test(start_paused = true)]
     async fn a_call_whose_time_is_over_is_not_made() {

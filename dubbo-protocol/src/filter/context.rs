@@ -130,7 +130,7 @@ const HIDDEN: [&str; 47] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::testing::{Provider, invocation};
+    use crate::filter::tests::rig::{Provider, invocation};
 
     #[test]
     fn what_is_of_the_protocols_is_hidden_and_what_applications_send_keeps_its_case() {

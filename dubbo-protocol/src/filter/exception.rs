@@ -101,7 +101,7 @@ extension!(dyn Filter, "exception", |_cx| Ok(Arc::new(Exception)));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::testing::{Provider, invocation};
+    use crate::filter::tests::rig::{Provider, invocation};
 
     #[derive(Debug, thiserror::Error)]
     #[error("no row")]

@@ -113,7 +113,7 @@ const EXECUTES: Key<Option<i64>> = Key {
 mod tests {
     use dubbo_core::status::Code;
 
-    use crate::filter::testing::{Provider, invocation_of};
+    use crate::filter::tests::rig::{Provider, invocation_of};
 
     #[tokio::test]
     async fn so_many_calls_are_served_at_once_and_zero_means_what_its_key_means() {

@@ -102,7 +102,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::filter::testing::{Provider, invocation};
+    use crate::filter::tests::rig::{Provider, invocation};
 
     #[tokio::test(start_paused = true)]
     async fn who_asks_hears_how_busy_the_machine_is() {

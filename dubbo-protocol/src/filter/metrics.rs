@@ -150,7 +150,7 @@ mod tests {
     use dubbo_test::metrics::Numbers;
 
     use super::*;
-    use crate::filter::testing::{Provider, invocation_of};
+    use crate::filter::tests::rig::{Provider, invocation_of};
 
     #[tokio::test]
     async fn calls_are_counted_by_how_they_ended_under_the_names_of_dubbo_go() {

@@ -49,8 +49,6 @@ mod native;
 mod rejected;
 mod shutdown;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 mod timeout;
 mod token;

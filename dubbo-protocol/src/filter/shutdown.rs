@@ -94,7 +94,7 @@ mod tests {
     use dubbo_core::{extension::Extensions, status::Code};
 
     use super::*;
-    use crate::filter::testing::{Provider, invocation};
+    use crate::filter::tests::rig::{Provider, invocation};
 
     fn leaving(extensions: &Extensions) -> Arc<Leaving> {
         extensions.shared()

@@ -78,7 +78,7 @@ mod tests {
     use dubbo_test::metrics::Numbers;
 
     use super::*;
-    use crate::filter::testing::{Provider, invocation};
+    use crate::filter::tests::rig::{Provider, invocation};
 
     #[tokio::test(start_paused = true)]
     async fn calls_that_are_not_done_in_time_are_counted_and_those_that_are_are_not() {

@@ -3,7 +3,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use dubbo_core::status::Status;
 
 use super::*;
-use crate::filter::testing::{Provider, invocation_of};
+use crate::filter::tests::rig::{Provider, invocation_of};
 
 fn folder(name: &str) -> PathBuf {
     let folder =

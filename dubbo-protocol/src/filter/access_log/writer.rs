@@ -160,7 +160,7 @@ mod tests {
     use dubbo_test::metrics::Numbers;
 
     use super::*;
-    use crate::filter::{testing::invocation, watch::End};
+    use crate::filter::{tests::rig::invocation, watch::End};
 
     #[test]
     fn what_does_not_fit_is_dropped_and_counted_and_nobody_waits() {

@@ -3,7 +3,7 @@ use std::{sync::Barrier, time::Duration};
 use dubbo_core::status::Code;
 
 use super::*;
-use crate::filter::testing::{Provider, invocation_of};
+use crate::filter::tests::rig::{Provider, invocation_of};
 
 #[tokio::test(start_paused = true)]
 async fn cluster_t14_a_thousand_calls_leave_nothing_in_flight_and_none_is_refused() {

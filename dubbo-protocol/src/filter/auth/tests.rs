@@ -10,7 +10,7 @@ use super::{
     sign::now_millis,
     signature::{Alphabet, Signature},
 };
-use crate::filter::testing::{Provider, invocation_of};
+use crate::filter::tests::rig::{Provider, invocation_of};
 
 const JAVA: &str = "R2XZ6dFc/lNDBhUT+AWE8skT8468sXvXOIRwgoHbHb0=";
 const GO: &str = "R2XZ6dFc_lNDBhUT-AWE8skT8468sXvXOIRwgoHbHb0=";

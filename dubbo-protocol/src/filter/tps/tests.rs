@@ -3,7 +3,7 @@ use std::sync::Barrier;
 use dubbo_core::status::Code;
 
 use super::*;
-use crate::filter::testing::{Provider, invocation_of};
+use crate::filter::tests::rig::{Provider, invocation_of};
 
 const ALL: [Strategy; 3] = [Strategy::Fixed, Strategy::Gcra, Strategy::Sliding];
 

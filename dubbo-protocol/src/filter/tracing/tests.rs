@@ -9,7 +9,7 @@ use dubbo_core::status::Status;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::filter::testing::{Provider, invocation_of};
+use crate::filter::tests::rig::{Provider, invocation_of};
 
 /// Remembers the fields of all spans, by their numbers.
 #[derive(Clone, Default)]

@@ -1,5 +1,7 @@
 //! What holds for every filter, whatever it does.
 
+pub(super) mod rig;
+
 use std::{sync::Arc, task::Poll};
 
 use bytes::Bytes;
@@ -8,15 +10,14 @@ use dubbo_core::{
     extension::Extensions,
     filter::{ClusterFilter, Filter},
     invocation::{Body, Invocation, LateTrailers, PayloadStream, Reply},
-    payload::{Codec, Payload},
+    payload::{Adapter as _, Codec, Payload},
     stream,
 };
 use dubbo_hessian2::Value;
 use futures_util::StreamExt as _;
 
-use super::testing::{Provider, invocation, invocation_of, url};
+use self::rig::{Provider, invocation, invocation_of, url};
 use crate::java::{Args, Ret};
-use dubbo_core::payload::Adapter as _;
 
 /// With these they have something to do, and let calls through.
 const PARAMS: &str = "side=provider&token=t&accesslog=true&tps.limiter=default&tps.limit.rate=1000&\

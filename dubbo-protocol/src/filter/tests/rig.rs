@@ -27,27 +27,29 @@ use dubbo_core::{
 use parking_lot::Mutex;
 
 /// The interface of all calls.
-pub(super) const INTERFACE: &str = "test.Greeter";
+pub(in crate::filter) const INTERFACE: &str = "test.Greeter";
 
 /// A provider of [`INTERFACE`], and the plugins of its instance.
-pub(super) struct Provider {
+pub(in crate::filter) struct Provider {
     end: Arc<End>,
     extensions: Extensions,
 }
 
 impl Provider {
     /// One that answers what `answer` says.
-    pub(super) fn new(answer: impl Fn(Invocation) -> RpcResult + Send + Sync + 'static) -> Self {
+    pub(in crate::filter) fn new(
+        answer: impl Fn(Invocation) -> RpcResult + Send + Sync + 'static,
+    ) -> Self {
         Self::that(Behaviour::Answers(Box::new(answer)))
     }
 
     /// One that sends back what it got.
-    pub(super) fn echoing() -> Self {
+    pub(in crate::filter) fn echoing() -> Self {
         Self::new(|invocation| Ok(Reply::new(invocation.body)))
     }
 
     /// One that works and fails as said, call by call.
-    pub(super) fn answering(answers: Vec<Result<(), Status>>) -> Self {
+    pub(in crate::filter) fn answering(answers: Vec<Result<(), Status>>) -> Self {
         let answers = Mutex::new(VecDeque::from(answers));
         Self::new(move |invocation| {
             let answer = answers.lock().pop_front().expect("an answer is left");
@@ -56,12 +58,12 @@ impl Provider {
     }
 
     /// One that answers after a while.
-    pub(super) fn slow(after: Duration) -> Self {
+    pub(in crate::filter) fn slow(after: Duration) -> Self {
         Self::that(Behaviour::Waits(after))
     }
 
     /// One that never answers.
-    pub(super) fn hanging() -> Self {
+    pub(in crate::filter) fn hanging() -> Self {
         Self::that(Behaviour::Hangs)
     }
 
@@ -78,16 +80,16 @@ impl Provider {
     }
 
     /// The plugins.
-    pub(super) fn extensions(&self) -> &Extensions {
+    pub(in crate::filter) fn extensions(&self) -> &Extensions {
         &self.extensions
     }
 
     /// It behind the filter called `name`, at a provider with these parameters.
-    pub(super) fn chain(&self, name: &str, params: &str) -> Arc<dyn Invoker> {
+    pub(in crate::filter) fn chain(&self, name: &str, params: &str) -> Arc<dyn Invoker> {
         self.try_chain(name, params).expect("it can be made")
     }
 
-    pub(super) fn try_chain(
+    pub(in crate::filter) fn try_chain(
         &self,
         name: &str,
         params: &str,
@@ -96,7 +98,7 @@ impl Provider {
     }
 
     /// It behind the filter called `name`, with these parameters alone.
-    pub(super) fn chain_of(&self, name: &str, params: &str) -> Arc<dyn Invoker> {
+    pub(in crate::filter) fn chain_of(&self, name: &str, params: &str) -> Arc<dyn Invoker> {
         self.try_chain_of(name, params).expect("it can be made")
     }
 
@@ -106,28 +108,28 @@ impl Provider {
     }
 
     /// It behind `filters`.
-    pub(super) fn behind(&self, filters: Vec<Arc<dyn Filter>>) -> Arc<dyn Invoker> {
+    pub(in crate::filter) fn behind(&self, filters: Vec<Arc<dyn Filter>>) -> Arc<dyn Invoker> {
         Chain::wrap(filters, Arc::clone(&self.end) as _)
     }
 
     /// What a call through the filter called `name` comes to.
-    pub(super) async fn through(&self, name: &str, params: &str) -> RpcResult {
+    pub(in crate::filter) async fn through(&self, name: &str, params: &str) -> RpcResult {
         self.chain(name, params).invoke(invocation()).await
     }
 
     /// How many calls came.
-    pub(super) fn calls(&self) -> usize {
+    pub(in crate::filter) fn calls(&self) -> usize {
         self.end.calls.load(Ordering::Relaxed)
     }
 
     /// The attachments of the last one.
-    pub(super) fn last_attachments(&self) -> Attachments {
+    pub(in crate::filter) fn last_attachments(&self) -> Attachments {
         self.end.last.lock().clone()
     }
 }
 
 /// A URL of [`INTERFACE`] with these parameters.
-pub(super) fn url(params: &str) -> Url {
+pub(in crate::filter) fn url(params: &str) -> Url {
     let text = format!(
         "tri://10.0.0.1:20880/{INTERFACE}?interface={INTERFACE}&methods=Greet,Find&{params}"
     );
@@ -135,12 +137,12 @@ pub(super) fn url(params: &str) -> Url {
 }
 
 /// A call of `Greet`.
-pub(super) fn invocation() -> Invocation {
+pub(in crate::filter) fn invocation() -> Invocation {
     invocation_of("Greet")
 }
 
 /// A call of a method of [`INTERFACE`] at a provider.
-pub(super) fn invocation_of(method: &str) -> Invocation {
+pub(in crate::filter) fn invocation_of(method: &str) -> Invocation {
     let method = SERVICE.find(method).expect("a method");
     let body = Body::Unary(Payload::encoded(
         Codec::Protobuf,
