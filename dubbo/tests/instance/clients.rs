@@ -24,6 +24,11 @@ async fn clients_that_were_dropped_leave_no_task_and_no_connection_behind() {
     .build()
     .expect("valid");
     provider.start().await.expect("starts");
+    // It asks the registry for the rules that override it, in a task of its own.
+    probe.asked_to("subscribe").await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
 
     let url = format!(
         "consumer: {{references: {{GreeterClient: {{url: '{}'}}}}}}",
