@@ -3,7 +3,7 @@
 use std::{error::Error as _, sync::Arc};
 
 use dubbo::{
-    Attachments, Code, Instance, Status,
+    Attachments, CallContext, Code, Instance, Status,
     resend::{End, FailedCall, PolicyDocument, Switches},
     rules::key,
 };
@@ -18,23 +18,32 @@ use super::rig::{answering, greet, load, provide, request, url_of};
 type Got = Arc<Mutex<Vec<Attachments>>>;
 
 /// A provider that notes what comes and fails so.
-async fn failing(protocol: &str, status: Status) -> (Instance, String, Got) {
+async fn failing(status: Status) -> (Instance, String, Got) {
     let got = Got::default();
     let noted = Arc::clone(&got);
     let service = answering(move |request| {
         noted.lock().push(request.attachments().clone());
         Err(status.clone())
     });
-    let provider = if protocol == "tri" {
-        provide("", service).await
-    } else {
-        let yaml = format!("dubbo: {{protocols: {{{protocol}: {{ip: 127.0.0.1, port: 0}}}}}}");
-        let instance = load(&yaml).provide(service).build().expect("valid");
-        instance.start().await.expect("starts");
-        instance
-    };
+    let provider = provide("", service).await;
     let url = url_of(&provider);
     (provider, url, got)
+}
+
+/// A service that both protocols carry.
+#[dubbo::service(interface = "com.example.Down")]
+trait Down {
+    async fn ask(&self, context: CallContext, name: String) -> Result<String, Status>;
+}
+
+/// Notes what comes, and fails.
+struct Noting(Got);
+
+impl Down for Noting {
+    async fn ask(&self, context: CallContext, _: String) -> Result<String, Status> {
+        self.0.lock().push(context.attachments().clone());
+        Err(Status::unavailable("down"))
+    }
 }
 
 /// An application `shop` with a client of the providers at `urls`, with these options and this section `retry`.
@@ -56,7 +65,7 @@ fn told(status: &Status) -> FailedCall {
 
 #[tokio::test]
 async fn strict_is_one_line_and_repeats_what_may_be_repeated() {
-    let (_provider, url, got) = failing("tri", Status::unavailable("down")).await;
+    let (_provider, url, got) = failing(Status::unavailable("down")).await;
     for (options, retry, want) in [
         ("", "", 3),
         ("", "mode: strict", 1),
@@ -89,10 +98,20 @@ async fn strict_is_one_line_and_repeats_what_may_be_repeated() {
 #[tokio::test]
 async fn cluster_t36_attempts_tell_the_same_over_both_protocols() {
     for (protocol, grpc) in [("tri", true), ("dubbo", false)] {
-        let (_provider, url, got) = failing(protocol, Status::unavailable("down")).await;
-        let retry = "policies: {all: {idempotency: keyed, backoff: {kind: none}}}";
-        let (_consumer, greeter) = client(&url, "", retry).await;
-        greet(&greeter, "").await.expect_err("fails");
+        let got = Got::default();
+        let yaml =
+            format!("dubbo: {{protocols: {{p: {{name: {protocol}, ip: 127.0.0.1, port: 0}}}}}}");
+        let provider = load(&yaml).provide(DownServer::new(Noting(Arc::clone(&got))));
+        let provider = provider.build().expect("valid");
+        provider.start().await.expect("starts");
+        let url = url_of(&provider);
+        let yaml = format!(
+            "dubbo: {{retry: {{policies: {{all: {{idempotency: keyed, backoff: {{kind: none}}}}}}}}, consumer: \
+             {{references: {{DownClient: {{url: '{url}'}}}}}}}}"
+        );
+        let consumer = load(&yaml).build().expect("valid");
+        let down: DownClient = consumer.refer().await.expect("refers");
+        down.ask("x".to_owned()).await.expect_err("fails");
         let got = got.lock().clone();
         let of = |name: &str| -> Vec<Option<String>> {
             got.iter()
@@ -123,7 +142,7 @@ async fn cluster_t36_attempts_tell_the_same_over_both_protocols() {
 
 #[tokio::test]
 async fn a_call_without_a_policy_begins_as_ever() {
-    let (_provider, url, got) = failing("tri", Status::unavailable("down")).await;
+    let (_provider, url, got) = failing(Status::unavailable("down")).await;
     let (_consumer, greeter) = client(&url, "retries: 1", "").await;
     greet(&greeter, "").await.expect_err("fails");
     let own = |name: &str| name.starts_with("dubbo-") || name.starts_with("grpc-");
@@ -142,7 +161,7 @@ async fn a_call_without_a_policy_begins_as_ever() {
 
 #[tokio::test]
 async fn rules_and_code_change_how_calls_are_made_while_they_are() {
-    let (_provider, url, got) = failing("tri", Status::unavailable("down")).await;
+    let (_provider, url, got) = failing(Status::unavailable("down")).await;
     let (consumer, greeter) = client(&url, "", "").await;
     let made = async || {
         got.lock().clear();
@@ -199,7 +218,7 @@ dubbo:
     let error = load(yaml).build().err().expect("two mistakes").to_string();
     for part in [
         "dubbo.yaml:7:9: dubbo.retry.policies.pay.max-atempts: unknown key (did you mean `max-attempts`?)",
-        "dubbo.yaml:8:17: dubbo.retry.policies.pay.budget: `budgets` has no `tight`",
+        "dubbo.yaml:8:9: dubbo.retry.policies.pay.budget: `budgets` has no `tight`",
     ] {
         assert!(error.contains(part), "{error}");
     }
