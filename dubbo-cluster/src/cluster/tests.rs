@@ -1,3 +1,4 @@
+// Long because one table of scripted providers serves all that Dubbo's own rules say.
 //! How failover and failfast behave, on scripted providers and a paused clock.
 
 use std::{
