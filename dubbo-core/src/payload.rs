@@ -66,6 +66,11 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     fn text(&self, _index: usize) -> Option<Cow<'_, str>> {
         None
     }
+
+    /// The method that a generic call asks for, and with how many arguments; `None` for every other message.
+    fn asked(&self) -> Option<(&str, usize)> {
+        None
+    }
 }
 
 /// The sized half of a message: what it takes to receive one.
@@ -227,6 +232,14 @@ impl Payload {
     pub fn text(&self, index: usize) -> Option<Cow<'_, str>> {
         match &self.repr {
             Repr::Typed(message) => message.text(index),
+            Repr::Encoded { .. } | Repr::Values { .. } => None,
+        }
+    }
+
+    /// The method that a generic call asks for ([`Message::asked`]); `None` for what is encoded already, too.
+    pub fn asked(&self) -> Option<(&str, usize)> {
+        match &self.repr {
+            Repr::Typed(message) => message.asked(),
             Repr::Encoded { .. } | Repr::Values { .. } => None,
         }
     }

@@ -111,7 +111,7 @@ pub(super) fn each<T>(
         Value::Seq(items) => items.as_slice(),
         Value::Map(_) | Value::Scalar(_) => std::slice::from_ref::<Node>(&node),
     };
-    let mut made = Vec::with_capacity(items.len());
+    let mut list = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let path = s.path().join(key).join(format!("[{index}]"));
         let result = match item.as_text() {
@@ -119,11 +119,11 @@ pub(super) fn each<T>(
             None => Err(format!("expected a text, found {}", item.kind())),
         };
         match result {
-            Ok(value) => made.push(value),
+            Ok(value) => list.push(value),
             Err(message) => mistakes.note(&item.at, path.to_string(), message),
         }
     }
-    Some(made)
+    Some(list)
 }
 
 #[cfg(test)]

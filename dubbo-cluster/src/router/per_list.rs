@@ -91,7 +91,7 @@ mod tests {
     fn a_value_is_made_once_for_a_list_and_a_key() {
         let (one, other) = (candidates(&weighted(&[1])), candidates(&weighted(&[1])));
         let kept = PerList::default();
-        let mut made = 0;
+        let mut count = 0;
         for (candidates, key, want) in [
             (&one, "a", 1),
             (&one, "a", 1),
@@ -101,8 +101,8 @@ mod tests {
             (&one, "b", 4),
         ] {
             let make = || {
-                made += 1;
-                (key, made)
+                count += 1;
+                (key, count)
             };
             let value = kept.get(candidates.list(), |&last| last == key, make);
             assert_eq!(*value, want);

@@ -100,9 +100,31 @@ pub(super) fn call_with(arguments: &[&'static str]) -> Invocation {
     call
 }
 
+/// A generic call of `method` with no arguments.
+pub(super) fn generic_call(method: &'static str) -> Invocation {
+    let mut call = invocation();
+    call.body = Body::Unary(Payload::typed(Asking(method)));
+    call
+}
+
 /// Arguments that are texts.
 #[derive(Debug)]
 struct Words(Vec<&'static str>);
+
+/// The arguments of a generic call.
+#[derive(Debug)]
+struct Asking(&'static str);
+
+impl Message for Asking {
+    fn encode(&self, _codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError> {
+        dst.extend_from_slice(self.0.as_bytes());
+        Ok(())
+    }
+
+    fn asked(&self) -> Option<(&str, usize)> {
+        Some((self.0, 0))
+    }
+}
 
 impl Message for Words {
     fn encode(&self, _codec: Codec, dst: &mut BytesMut) -> Result<(), CodecError> {

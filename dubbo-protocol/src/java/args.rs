@@ -48,9 +48,14 @@ impl<T: Arguments> Message for Args<T> {
     /// A generic call shows the arguments of the method that it asks for.
     fn text(&self, index: usize) -> Option<Cow<'_, str>> {
         match generic::asked(&self.0) {
-            Some(arguments) => text::of(arguments.get(index)?.value()),
+            Some((_, arguments)) => text::of(arguments.get(index)?.value()),
             None => text::of(self.0.get(index)?),
         }
+    }
+
+    fn asked(&self) -> Option<(&str, usize)> {
+        let (method, arguments) = generic::asked(&self.0)?;
+        Some((method, arguments.len()))
     }
 }
 

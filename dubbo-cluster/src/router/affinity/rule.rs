@@ -71,7 +71,7 @@ impl Rule {
         let mut kept = candidates.clone();
         kept.intersect(places);
         // Both are at most some millions.
-        let is_enough = kept.len() as u128 * 100 >= all as u128 * ratio.unsigned_abs() as u128;
+        let is_enough = kept.len() as u128 * 100 >= all as u128 * u128::from(ratio.unsigned_abs());
         let near = kept.len();
         if is_enough && !kept.is_empty() {
             *candidates = kept;

@@ -42,7 +42,7 @@ struct ConditionRouter {
 }
 
 impl ConditionRouter {
-    fn new(
+    fn make(
         cx: &ExtensionContext<'_>,
         priority: i32,
         rules: impl FnOnce(Arc<RuleBook>) -> Rules<Rule, Index>,
@@ -114,7 +114,7 @@ impl fmt::Debug for ConditionRouter {
 }
 
 dubbo_core::extension!(dyn Router, "condition-service" | "service", |cx| {
-    ConditionRouter::new(cx, OF_SERVICE, |book| {
+    ConditionRouter::make(cx, OF_SERVICE, |book| {
         let service = cx.url.service_key();
         let key = key::condition(Subject::Service(&service));
         Rules::One(Slot::new(&book, key, Rule::parse))
@@ -124,13 +124,13 @@ dubbo_core::extension!(dyn Router, "condition-service" | "service", |cx| {
 dubbo_core::extension!(
     dyn Router,
     "condition-provider-app" | "provider-app",
-    |cx| ConditionRouter::new(cx, OF_PROVIDERS, |book| {
+    |cx| ConditionRouter::make(cx, OF_PROVIDERS, |book| {
         Rules::OfProviders(OfProviders::new(book, of_application, Rule::parse))
     })
 );
 
 dubbo_core::extension!(dyn Router, "condition-app" | "app", |cx| {
-    ConditionRouter::new(cx, OF_CONSUMER, |book| {
+    ConditionRouter::make(cx, OF_CONSUMER, |book| {
         let application = cx.url.param("application").unwrap_or_default();
         Rules::One(Slot::new(&book, of_application(application), Rule::parse))
     })

@@ -301,7 +301,7 @@ impl Index {
 }
 
 /// Who has the unit of weight `unit` of all.
-fn holder<'p>(mut unit: u64, parts: Vec<(&'p Part, Candidates)>) -> Option<(&'p Part, Candidates)> {
+fn holder(mut unit: u64, parts: Vec<(&Part, Candidates)>) -> Option<(&Part, Candidates)> {
     parts.into_iter().find(|(part, _)| {
         let weight = u64::from(part.weight);
         let is_here = unit < weight;

@@ -2,7 +2,7 @@
 
 use dubbo_core::invocation::Invocation;
 
-use super::super::rig::{Rig, call, call_with};
+use super::super::rig::{Rig, call, call_with, generic_call};
 use crate::testing::invocation_of;
 
 const SERVICE: &str = "a.B::.condition-router";
@@ -78,6 +78,8 @@ fn a_dollar_stands_for_the_consumers_own_value() {
 fn arguments_and_attachments_of_any_name_decide() {
     let nodes = ["", ""];
     for (condition, call, is_for) in [
+        ("method=find =>", generic_call("find"), true),
+        ("method=First =>", generic_call("find"), false),
         ("arguments[0]=u1,u2 =>", call_with(&["u2"]), true),
         ("arguments[0]=u* =>", call_with(&["v"]), false),
         ("arguments[1]=x =>", call_with(&["u"]), false),

@@ -127,7 +127,7 @@ impl MethodMatch {
             .is_none_or(|test| test.matches(Some(name)))
             && self
                 .count
-                .is_none_or(|count| call::types(invocation).len() == count)
+                .is_none_or(|count| call::count(invocation) == count)
             && self.types.as_ref().is_none_or(|tests| {
                 let types = call::types(invocation);
                 let mut pairs = tests.iter().zip(&types);

@@ -4,6 +4,7 @@
 //! call of a thread makes it. An engine whose script failed is thrown away, and with it whatever the script did to it.
 
 use std::{
+    borrow::Cow,
     cell::{Cell, RefCell},
     fmt,
     rc::Rc,
@@ -41,12 +42,11 @@ pub(super) fn run(
         let known = engines
             .iter()
             .position(|(of, _)| of.as_ptr() == Arc::as_ptr(rule));
-        let (of, engine) = match known {
-            Some(at) => engines.swap_remove(at),
-            None => {
-                engines.retain(|(of, _)| of.strong_count() > 0);
-                (Arc::downgrade(rule), Engine::new(&rule.script)?)
-            }
+        let (of, engine) = if let Some(at) = known {
+            engines.swap_remove(at)
+        } else {
+            engines.retain(|(of, _)| of.strong_count() > 0);
+            (Arc::downgrade(rule), Engine::new(&rule.script)?)
         };
         let places = engine.run(candidates, invocation)?;
         engines.push((of, engine));
@@ -107,8 +107,8 @@ impl Engine {
                             attachments.set(&*name, &*text)?;
                         }
                     }
-                    let arguments: Vec<_> = (0..call::types(invocation).len())
-                        .map(|at| call::argument(invocation, at).map(|text| text.into_owned()))
+                    let arguments: Vec<_> = (0..call::count(invocation))
+                        .map(|at| call::argument(invocation, at).map(Cow::into_owned))
                         .collect();
                     let route = self.route.clone().restore(&ctx)?;
                     let service = invocation.service.interface();

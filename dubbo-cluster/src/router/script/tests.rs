@@ -23,8 +23,8 @@ const KEY: &str = "users.script-router";
 const NODES: [&str; 3] = ["region=hz", "region=sh", "region=hz"];
 
 fn rule(script: &str) -> String {
-    let lines: String = script.lines().map(|line| format!("  {line}\n")).collect();
-    format!("key: users\ntype: javascript\nscript: |\n{lines}")
+    let script = script.replace('\n', "\n  ");
+    format!("key: users\ntype: javascript\nscript: |\n  {script}\n")
 }
 
 fn route(script: &str, call: &Invocation) -> Vec<u16> {
@@ -161,7 +161,7 @@ fn case_112_a_text_that_is_no_script_leaves_the_last_good_one() {
     let rig = Rig::of("").say(KEY, &rule("[invokers[0]]"));
     let (list, router) = (providers(&NODES), rig.router("script"));
     router.listed(list.list());
-    let routed = || {
+    let left = || {
         let mut candidates = list.clone();
         router.route(&mut candidates, &rig.consumer, &call(&[]));
         ports(&candidates)
@@ -175,14 +175,14 @@ fn case_112_a_text_that_is_no_script_leaves_the_last_good_one() {
         rule("}; while (true) {} {"),
     ] {
         rig.book.put(KEY, Some(&bad));
-        assert_eq!(routed(), [1], "{bad}");
+        assert_eq!(left(), [1], "{bad}");
         assert!(super::Rule::parse("k", &bad).is_err(), "{bad}");
     }
     rig.book.put(KEY, Some(&rule("[invokers[1]]")));
-    assert_eq!(routed(), [2]);
+    assert_eq!(left(), [2]);
     rig.book
         .put(KEY, Some("enabled: false\nscript: '[invokers[1]]'"));
-    assert_eq!(routed(), [1, 2, 3]);
+    assert_eq!(left(), [1, 2, 3]);
     rig.book.put(KEY, None);
     assert!(router.is_idle(), "a rule that is gone does nothing");
 }

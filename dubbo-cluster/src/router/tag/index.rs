@@ -48,9 +48,10 @@ impl Index {
             let mut is_tagged = false;
             let mut add = |name: &str| {
                 let known = tags.contains_key(name);
-                let tagged = match known {
-                    true => tags.get_mut(name),
-                    false => Some(tags.entry(name.into()).or_default()),
+                let tagged = if known {
+                    tags.get_mut(name)
+                } else {
+                    Some(tags.entry(name.into()).or_default())
                 };
                 // Two entries of a rule may give one tag.
                 if let Some(tagged) = tagged.filter(|of| of.places.last() != Some(&place)) {

@@ -17,10 +17,10 @@ pub use self::{
     provider::with_built_ins,
 };
 
-/// The arguments of the method that a generic call asks for; `None` when `arguments` are of another call.
-pub(super) fn asked(arguments: &dyn Any) -> Option<&[Argument]> {
-    let (_, _, arguments) = arguments.downcast_ref::<provider::Asked<Argument>>()?;
-    Some(arguments)
+/// The method that a generic call asks for and its arguments; `None` when `arguments` are of another call.
+pub(super) fn asked(arguments: &dyn Any) -> Option<(&str, &[Argument])> {
+    let (method, _, arguments) = arguments.downcast_ref::<provider::Asked<Argument>>()?;
+    Some((method, arguments))
 }
 
 /// What every Dubbo service answers beside its own methods. The positions are [`INVOKE`], [`INVOKE_ASYNC`], [`ECHO`].
