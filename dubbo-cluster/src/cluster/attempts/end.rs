@@ -11,6 +11,7 @@ use crate::{
     resend::{
         Class,
         dead_letter::{self, Lost, Reason},
+        pool::DEFAULT_POOL,
     },
 };
 
@@ -65,6 +66,9 @@ impl Attempts<'_> {
         let mut given_up = Lost::new(call, reason, status.clone());
         given_up.attempts = attempts;
         given_up.policy = self.policy.name().to_string();
+        if self.policy.has_pools() && **self.pool().name() != *DEFAULT_POOL {
+            given_up.pool = self.pool().name().to_string();
+        }
         letters.settle(lost, given_up);
     }
 

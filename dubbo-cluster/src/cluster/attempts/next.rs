@@ -161,7 +161,7 @@ impl Attempts<'_> {
                 "not tried again because the breaker of the method has opened",
             );
         }
-        if self.has_others(candidates) || fastrand::f64() < breaker.retry_weight() {
+        if self.has_others(candidates) || fastrand::f64() < breaker.retry_weight(options) {
             return Ok(());
         }
         self.stopped(

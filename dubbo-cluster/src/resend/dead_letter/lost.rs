@@ -34,6 +34,8 @@ pub struct Lost {
     pub first_failure: u64,
     /// The policy by which it was tried again; empty without one.
     pub policy: String,
+    /// The pool of its retries; empty is the default one.
+    pub pool: String,
     /// How urgent it is among others.
     pub priority: Priority,
     /// When it will be of no use any more, in milliseconds since the epoch.
@@ -58,6 +60,7 @@ impl Lost {
             attempts: Vec::new(),
             first_failure: super::clock::now(),
             policy: String::new(),
+            pool: String::new(),
             priority: Priority::default(),
             expires_at: None,
         }
@@ -82,6 +85,9 @@ impl Lost {
         }
         letter.code = self.status.code();
         letter.policy.clone_from(&self.policy);
+        if !self.pool.is_empty() {
+            letter.pool.clone_from(&self.pool);
+        }
         letter.priority = self.priority;
         letter.expires_at = self.expires_at;
         Ok(letter)

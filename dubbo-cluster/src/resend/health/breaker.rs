@@ -247,8 +247,12 @@ impl Breaker {
         }
     }
 
-    /// How likely another attempt should be, from 0.1 to 1: less, the more calls failed of late.
-    pub(super) fn retry_weight(&mut self, now: Instant) -> f64 {
+    /// How likely another attempt should be, from 0.1 to 1: less, the more calls failed of late, once there are enough to
+    /// say so.
+    pub(super) fn retry_weight(&mut self, options: &BreakerOptions, now: Instant) -> f64 {
+        if self.window.tally(now).calls < options.min_calls {
+            return 1.0;
+        }
         let rate = self.window.recent_failure_rate(now).unwrap_or(0.0);
         (1.0 - rate.sqrt()).max(LEAST_RETRY_WEIGHT)
     }
@@ -459,14 +463,19 @@ mod tests {
     fn retries_get_less_likely_the_more_calls_fail() {
         let mut rig = Rig::new();
         rig.options.min_calls = 1_000;
-        assert!((rig.breaker.retry_weight(rig.now) - 1.0).abs() < 1e-9);
+        let weight = |rig: &mut Rig| rig.breaker.retry_weight(&rig.options, rig.now);
+        assert!((weight(&mut rig) - 1.0).abs() < 1e-9);
         for n in 0..16 {
             rig.call(n % 4 == 0, false);
         }
-        assert!((rig.breaker.retry_weight(rig.now) - 0.5).abs() < 1e-9);
+        assert!((weight(&mut rig) - 1.0).abs() < 1e-9, "too few to say so");
+        rig.options.min_calls = 16;
+        assert!((weight(&mut rig) - 0.5).abs() < 1e-9);
+        rig.options.min_calls = 1_000;
         for _ in 0..400 {
             rig.call(true, false);
         }
-        assert!((rig.breaker.retry_weight(rig.now) - 0.1).abs() < 1e-9);
+        rig.options.min_calls = 400;
+        assert!((weight(&mut rig) - 0.1).abs() < 1e-9);
     }
 }

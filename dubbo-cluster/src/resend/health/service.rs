@@ -70,9 +70,9 @@ impl ServiceBreaker {
     }
 
     /// How likely another attempt should be, from 0.1 to 1: less, the more calls failed of late (`docs/spec/cluster.md`
-    /// §7.7).
-    pub fn retry_weight(&self) -> f64 {
-        self.kept.lock().0.retry_weight(Instant::now())
+    /// §7.7). It is 1 with fewer calls than the breaker opens for.
+    pub fn retry_weight(&self, options: &BreakerOptions) -> f64 {
+        self.kept.lock().0.retry_weight(options, Instant::now())
     }
 
     fn note(&self, change: Change) {

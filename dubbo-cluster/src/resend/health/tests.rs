@@ -183,7 +183,11 @@ async fn the_breaker_of_a_service_refuses_before_anybody_is_chosen() {
         attempt(&[true, true, true]).expect("closed");
     }
     assert_eq!(breaker.state(), BreakerState::Closed);
-    assert!(breaker.retry_weight() < 0.11);
+    let few = BreakerOptions {
+        min_calls: 18,
+        ..options
+    };
+    assert!(breaker.retry_weight(&few) < 0.11 && breaker.retry_weight(&options) > 0.99);
     attempt(&[true, true]).expect("closed until the twentieth attempt");
     assert_eq!(breaker.state(), BreakerState::Open);
     assert!(attempt(&[]).is_err());

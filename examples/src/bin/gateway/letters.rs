@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use dubbo::resend::dead_letter::{DeadLetters, Filter, Page, Replayed, StoreError};
+use dubbo::{
+    hessian2,
+    resend::dead_letter::{Arguments, DeadLetter, DeadLetters, Filter, Page, Replayed, StoreError},
+};
 
 /// All of them, as a table.
 pub(crate) async fn page(letters: &DeadLetters) -> Result<String, StoreError> {
@@ -18,7 +21,7 @@ pub(crate) async fn page(letters: &DeadLetters) -> Result<String, StoreError> {
             page,
             "<tr><td>{}.{}<td>{}<td>{}<td>{}<td>{}<td>{}",
             escaped(letter.service.interface()),
-            escaped(&letter.method),
+            escaped(&method(letter)),
             letter.reason.name(),
             letter.attempts.len(),
             escaped(&letter.pool),
@@ -40,6 +43,16 @@ pub(crate) async fn replay(letters: &DeadLetters) -> Result<String, StoreError> 
         .filter(worked)
         .count();
     Ok(format!("{done} of {} worked\n", replays.len()))
+}
+
+/// A generic call says in its first argument what it calls.
+fn method(letter: &DeadLetter) -> String {
+    let first = match &letter.arguments {
+        Arguments::Values(_, values) => values.first(),
+        Arguments::Whole(_, stream) => Some(stream),
+    };
+    let named = first.and_then(|first| hessian2::from_slice(first).ok());
+    named.unwrap_or_else(|| letter.method.clone())
 }
 
 fn escaped(text: &str) -> String {
