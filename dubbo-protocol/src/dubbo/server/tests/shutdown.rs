@@ -200,8 +200,7 @@ async fn a_peer_that_does_not_close_is_not_waited_for_long() {
     };
     let (drained, said) = tokio::join!(draining, waiting);
     assert_eq!(drained, 0);
-    let waited = start.elapsed() - said;
-    assert_eq!(waited, Duration::from_secs(1));
+    assert_eq!(start.elapsed(), said + Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,9 +210,8 @@ async fn whoever_sends_far_too_much_can_read_why_it_is_refused() {
     let mut endless = Call::greet("x").frame(9);
     endless.claimed = Some(i32::MAX);
     connection.send(endless).await;
-    for _ in 0..100 {
-        connection.send_bytes(&[0; BUFFER]).await;
-    }
+    let rest = vec![0; 100 * BUFFER];
+    connection.send_bytes(&rest).await;
     let answer = Answer::of(&connection.frame().await);
     assert_eq!((answer.id, answer.refused().0), (9, 40));
     connection.closed().await;
