@@ -58,7 +58,7 @@ async fn with_batches_only_the_last_moments_are_lost() {
     let place = Place::new();
     let kept = place.child("batch", 5_000);
     let found = place.recovered().await;
-    let last = kept
+    let end = kept
         .iter()
         .map(|(_, at)| *at)
         .max()
@@ -66,7 +66,7 @@ async fn with_batches_only_the_last_moments_are_lost() {
     let lost: Vec<u64> = kept
         .iter()
         .filter(|(id, _)| !found.contains_key(id))
-        .map(|(_, at)| last - at)
+        .map(|(_, at)| end - at)
         .collect();
     let oldest = lost.iter().copied().max().unwrap_or_default();
     println!(

@@ -140,7 +140,7 @@ impl Invoker for FailbackInvoker {
         };
         let (method, status) = (again.method.clone(), failure.status.clone());
         let options = Arc::clone(self.options.get(&method));
-        let allowed = options::replays_of(own.or(configured.map(i64::from)));
+        let allowed = options::replays_of(own.or_else(|| configured.map(i64::from)));
         let task = Task::new(
             &self.replays,
             &self.reference,

@@ -229,10 +229,8 @@ impl Task {
             pool: pool.map(|number| &**policy.pool_at(number).name()),
         };
         let avoid = self.progress.lock().avoid;
-        let failure = match attempt(&self.reference, call, Some((attempted, avoid))).await {
-            Ok(_) => return Ok(()),
-            Err(failure) => failure,
-        };
+        let made = attempt(&self.reference, call, Some((attempted, avoid))).await;
+        let Err(failure) = made else { return Ok(()) };
         let (retry, class) = (failure.status.retry(), failure.class());
         let attempt = failure.attempt();
         let mut progress = self.progress.lock();

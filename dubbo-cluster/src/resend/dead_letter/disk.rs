@@ -181,7 +181,7 @@ dubbo_core::extension!(dyn super::DeadLetterStore, "disk", |cx| {
         other => return Err(format!("`sync` is `{other}`, not `always` or `batch`").into()),
     };
     let capacity = cx.url.get(&CAPACITY)?;
-    let capacity = capacity.unwrap_or(DiskOptions::default().capacity);
+    let capacity = capacity.unwrap_or_else(|| DiskOptions::default().capacity);
     Ok(Arc::new(DiskStore::open(
         path,
         DiskOptions { capacity, sync },

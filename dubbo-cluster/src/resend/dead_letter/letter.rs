@@ -295,14 +295,14 @@ impl LetterId {
 impl fmt::Display for LetterId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hex = format!("{:032x}", self.0);
-        let (a, b, c, d, e) = (
+        let parts = [
             &hex[..8],
             &hex[8..12],
             &hex[12..16],
             &hex[16..20],
             &hex[20..],
-        );
-        write!(f, "{a}-{b}-{c}-{d}-{e}")
+        ];
+        f.write_str(&parts.join("-"))
     }
 }
 

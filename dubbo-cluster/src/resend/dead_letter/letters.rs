@@ -27,7 +27,7 @@ use super::{
     letter::{DeadLetter, LetterId},
     lost::{Lost, LostCalls, Replaying, Summary},
     memory::MemoryStore,
-    options::DeadLetterOptions,
+    options::{DEFAULT_STORE, DeadLetterOptions},
     replay::Precondition,
     store::{DeadLetterStore, StoreError},
 };
@@ -446,19 +446,13 @@ impl DeadLetters {
     /// The store called `name`, or the one for all others.
     fn named(&self, name: Option<&str>) -> Result<Arc<dyn DeadLetterStore>, StoreError> {
         let mut stores = self.0.stores.lock();
-        let name = match name.or(stores.default.as_deref()) {
-            Some(name) => name.to_ascii_lowercase(),
-            None => {
-                let capacity = DEFAULT_CAPACITY;
-                let memory = "memory".to_owned();
-                stores
-                    .by_name
-                    .entry(memory.clone())
-                    .or_insert_with(|| Arc::new(MemoryStore::new(capacity)));
-                stores.default = Some(memory.clone());
-                memory
-            }
-        };
+        if stores.default.is_none() && name.is_none() {
+            let memory = stores.by_name.entry(DEFAULT_STORE.to_owned());
+            memory.or_insert_with(|| Arc::new(MemoryStore::new(DEFAULT_CAPACITY)));
+            stores.default = Some(DEFAULT_STORE.to_owned());
+        }
+        let name = name.or(stores.default.as_deref());
+        let name = name.unwrap_or(DEFAULT_STORE).to_ascii_lowercase();
         let store = stores.by_name.get(&name).cloned();
         store.ok_or_else(|| StoreError::Unknown {
             store: name,

@@ -132,7 +132,7 @@ impl Default for Reasons {
 )]
 pub struct UnknownReason(String);
 
-const DEFAULT_STORE: &str = "memory";
+pub(super) const DEFAULT_STORE: &str = "memory";
 
 const SYNCS: [(&str, SyncMode); 2] = [("always", SyncMode::Always), ("batch", SyncMode::Batch)];
 

@@ -33,7 +33,7 @@ pub(super) async fn drive<T: Clone + Send + 'static>(shared: Arc<Shared<T>>) {
             Some(ended) = running.join_next() => {
                 // None of them is aborted while this goes on, and their panics are caught.
                 if let Ok((number, turn)) = ended {
-                    shared.order.lock().ended(number, turn.unwrap_or_else(panicked));
+                    shared.order.lock().ended(number, &turn.unwrap_or_else(panicked));
                 }
             }
             () = shared.changed.notified() => {}

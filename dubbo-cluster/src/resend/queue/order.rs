@@ -185,14 +185,14 @@ impl<T: Clone> Order<T> {
     }
 
     /// The turn of an item has ended. One that was [taken](Self::empty) meanwhile is nobody's any more.
-    pub(super) fn ended(&mut self, number: u64, turn: Turn) {
+    pub(super) fn ended(&mut self, number: u64, turn: &Turn) {
         let Some(mut numbered) = self.running.remove(&number) else {
             return;
         };
         let group = numbered.entry.group;
         match turn {
             Turn::Again(due) if !self.is_closed => {
-                numbered.entry.due = due;
+                numbered.entry.due = *due;
                 self.waiting.push(Reverse(Timed(numbered)));
             }
             Turn::Again(_) => {

@@ -347,8 +347,10 @@ async fn the_switch_and_the_precondition_hold_calls_back() {
     let provider = Scripted::with(1, [unavailable(), Answer::After(Duration::ZERO)]);
     let estate = Estate::of(Fixed::of(&[Arc::clone(&provider)]));
     let resend = estate.extensions.shared::<crate::resend::Resend>();
-    let mut off = Switches::default();
-    off.retry_enabled = false;
+    let off = Switches {
+        retry_enabled: false,
+        ..Switches::default()
+    };
     resend.set_switches(off);
     let reference = estate.join(Some(3), &[]);
     reference.invoke(invocation()).await.expect("goes on");

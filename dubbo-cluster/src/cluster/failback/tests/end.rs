@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use super::{AGES, Estate, down, unavailable};
 use crate::{
     cluster::IGNORED,
-    resend::dead_letter::Reason,
+    resend::dead_letter::{Filter, Page, Reason},
     testing::{Answer, Fixed, Scripted, invocation},
 };
 
@@ -113,6 +113,6 @@ async fn the_end_finds_what_waits_when_nobody_has_its_client() {
     letters.drain(Instant::now() + Duration::from_secs(1)).await;
     letters.close(Instant::now()).await;
     assert_eq!(provider.calls().len(), 2, "a last attempt");
-    let left = letters.list(&Default::default(), Default::default()).await;
+    let left = letters.list(&Filter::default(), Page::default()).await;
     assert_eq!(left.expect("in memory").letters.len(), 1);
 }

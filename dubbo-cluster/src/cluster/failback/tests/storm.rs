@@ -185,7 +185,9 @@ async fn cluster_t23_a_budget_bounds_what_comes_back() {
         assert!(made > 600, "seed {seed}: of the budget {made} are used");
         for call in 1..=CALLS {
             let own = attempts.iter().filter(|(id, _)| *id == call);
-            let mut own: Vec<f64> = own.map(|(_, time)| *time as f64 / 1e3).collect();
+            let mut own: Vec<f64> = own
+                .map(|(_, time)| Duration::from_millis(*time).as_secs_f64())
+                .collect();
             own.insert(0, 0.0);
             own.push(end.as_secs_f64());
             let mut middle = 1.0_f64;

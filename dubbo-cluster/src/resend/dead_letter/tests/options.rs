@@ -98,8 +98,10 @@ fn stores_and_outcomes_are_found_by_name() {
         error.to_string(),
         r#"no outcome is called `nope`; linked: ["compensate", "dead-letter", "fail", "hold", "notify"]"#
     );
-    let mut options = DeadLetterOptions::default();
-    options.capacity = Some(2_000_000);
+    let options = DeadLetterOptions {
+        capacity: Some(2_000_000),
+        ..DeadLetterOptions::default()
+    };
     let error = letters.open(&extensions, &options).expect_err("too many");
     assert!(error.to_string().contains("at most 1000000"), "{error}");
 }
