@@ -35,8 +35,10 @@ struct Made {
     clusters: BTreeMap<&'static str, Arc<dyn Cluster>>,
     /// By the method that asks for one of its own; none for those that share the reference's. Each with what it was made
     /// with: it keeps turns and the like, but not options that have changed.
-    load_balances: BTreeMap<(Option<String>, &'static str), (Url, Arc<dyn LoadBalance>)>,
+    load_balances: BTreeMap<(Option<String>, &'static str), MadeWith>,
 }
+
+type MadeWith = (Url, Arc<dyn LoadBalance>);
 
 /// The options of one reference, resolved.
 pub struct Settings {

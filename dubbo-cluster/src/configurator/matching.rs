@@ -88,8 +88,8 @@ impl AddressMatch {
             let (wildcard, exact) = (s.string("wildcard"), s.string("exact"));
             cidr.or(cird)
                 .map(Self::Network)
-                .or(wildcard.map(Self::Wildcard))
-                .or(exact.map(Self::Exact))
+                .or_else(|| wildcard.map(Self::Wildcard))
+                .or_else(|| exact.map(Self::Exact))
         });
         if read.is_none() {
             let message = "needs one of `cidr`, `wildcard` and `exact`";

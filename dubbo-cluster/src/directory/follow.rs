@@ -88,7 +88,7 @@ where
             }
         }
         self.publish(Arc::default(), self.consumer.clone(), |view| {
-            view.closed = true
+            view.closed = true;
         });
         if self
             .snapshot

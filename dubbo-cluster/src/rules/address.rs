@@ -114,7 +114,7 @@ fn split(text: &str) -> (&str, Option<&str>) {
         && let Some((host, after)) = rest.split_once(']')
     {
         return match after.split_once(':') {
-            Some((bits, port)) if bits.is_empty() => (host, Some(port)),
+            Some(("", port)) => (host, Some(port)),
             _ => (host, None),
         };
     }

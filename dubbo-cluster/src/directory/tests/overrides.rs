@@ -190,8 +190,8 @@ async fn what_the_registry_overrides_is_the_weakest_and_ends_with_the_registry()
     let ruled = Ruled::listing(&["tri://p:1"]).await;
     let say = |epoch: u64, rules: &[&str]| {
         let mut snapshot = snapshot(&["tri://p:1"]);
-        let rules = rules.iter().map(|text| text.parse::<Url>().expect(text));
-        snapshot.configurators = rules.collect();
+        let held = rules.iter().map(|text| text.parse::<Url>().expect(text));
+        snapshot.configurators = held.collect();
         ruled.updates.send_replace(Update::new(epoch, Ok(snapshot)));
     };
     say(2, &["override://0.0.0.0/*?weight=5&warmup=1"]);
