@@ -7,7 +7,7 @@ use dubbo_core::{
     attachments::Attachments,
     payload::{Codec, CodecError, Payload},
 };
-use dubbo_hessian2::{DecodeOptions, Decoder, Encoder};
+use dubbo_hessian2::{DecodeOptions, Decoder, Encoder, ToHessian as _, Value, from_slice};
 
 use super::{BodyError, string};
 use crate::{
@@ -41,10 +41,38 @@ pub(crate) fn write(
     dst: &mut BytesMut,
 ) -> Result<(), CodecError> {
     dst.extend_from_slice(head);
-    arguments.encode(Codec::Hessian2, dst)?;
+    write_arguments(arguments, dst)?;
     let mut encoder = Encoder::new();
     write_attachments_with(protocol, attachments, &mut encoder)
         .map_err(|error| CodecError::encode::<Attachments>(Codec::Hessian2, error))?;
+    dst.extend_from_slice(encoder.as_bytes());
+    Ok(())
+}
+
+/// Appends the arguments as one stream. Those that were encoded each by itself, such as the arguments of a dead letter, are
+/// read for it: in one stream classes and objects are numbered through.
+fn write_arguments(arguments: &Payload, dst: &mut BytesMut) -> Result<(), CodecError> {
+    let refused = match arguments.encode(Codec::Hessian2, dst) {
+        Ok(()) => return Ok(()),
+        Err(refused) => refused,
+    };
+    if !matches!(
+        refused,
+        CodecError::Transcode {
+            have: Codec::Hessian2,
+            ..
+        }
+    ) {
+        return Err(refused);
+    }
+    let mut encoder = Encoder::new();
+    for value in arguments.encode_values(Codec::Hessian2)? {
+        let value: Value = from_slice(&value)
+            .map_err(|error| CodecError::decode::<Value>(Codec::Hessian2, error))?;
+        value
+            .encode(&mut encoder)
+            .map_err(|error| CodecError::encode::<Value>(Codec::Hessian2, error))?;
+    }
     dst.extend_from_slice(encoder.as_bytes());
     Ok(())
 }

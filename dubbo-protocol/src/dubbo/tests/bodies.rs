@@ -5,7 +5,7 @@ use dubbo_core::{
     attachments::Attachments,
     payload::{Codec, Payload},
 };
-use dubbo_hessian2::{Value, from_slice, java::Throwable, to_vec};
+use dubbo_hessian2::{Decoder, FromHessian as _, Value, from_slice, java::Throwable, to_vec};
 
 use super::{
     OPTIONS,
@@ -176,6 +176,28 @@ fn requests_are_written_and_read_as_specified() {
             .expect("encoded");
         assert_eq!(read.arguments, again, "V-{letter}");
     }
+}
+
+#[test]
+fn arguments_that_were_encoded_each_by_itself_become_one_stream() {
+    let user = |id: &str| Value::object("com.example.User", [("id", Value::from(id))]);
+    let arguments = [user("ada"), user("grace"), Value::from("ada"), Value::Null];
+    let each = arguments
+        .iter()
+        .map(|argument| Bytes::from(to_vec(argument).expect("encodable")));
+    let values = Payload::values(Codec::Hessian2, each.collect::<Vec<_>>());
+    let types = "Lcom/example/User;Lcom/example/User;Ljava/lang/String;Ljava/lang/String;";
+    let mut written = BytesMut::new();
+    let head = request::head(GREETER, None, "m", types);
+    request::write(&head, &values, &[], &Attachments::new(), &mut written).expect("written");
+
+    let written = written.freeze();
+    let read = Request::read(&written, &OPTIONS).expect("readable");
+    let decoder = &mut Decoder::new(&read.arguments);
+    for argument in &arguments {
+        assert_eq!(Value::decode(decoder).expect("a value"), *argument);
+    }
+    assert!(decoder.finish().is_ok());
 }
 
 /// A body with these parts, hex for what is not a string.

@@ -36,13 +36,14 @@ pub(crate) async fn page(letters: &DeadLetters) -> Result<String, StoreError> {
 /// Makes all of them once more, and says how that went.
 pub(crate) async fn replay(letters: &DeadLetters) -> Result<String, StoreError> {
     let replays = letters.replay(&Filter::default()).await?;
-    let worked = |replay: &&_| matches!(replay, Replayed::Done);
-    let done = replays
+    let (done, left): (Vec<_>, Vec<_>) = replays
         .iter()
-        .map(|replay| &replay.result)
-        .filter(worked)
-        .count();
-    Ok(format!("{done} of {} worked\n", replays.len()))
+        .partition(|replay| matches!(replay.result, Replayed::Done));
+    let mut said = format!("{} of {} worked\n", done.len(), replays.len());
+    for replay in left {
+        let _ = writeln!(said, "{}: {:?}", replay.id, replay.result);
+    }
+    Ok(said)
 }
 
 /// A generic call says in its first argument what it calls.
