@@ -73,7 +73,7 @@ fn picks(pace: Option<Duration>) -> (f64, f64) {
         let pickers: Vec<_> = (0..THREADS)
             .map(|_| scope.spawn(|| pick(&directory)))
             .collect();
-        let took = pickers.into_iter().map(|picker| picker.join());
+        let took = pickers.into_iter().map(thread::ScopedJoinHandle::join);
         took.flat_map(|took| took.expect("picks")).collect()
     });
     ended.store(true, Ordering::Relaxed);

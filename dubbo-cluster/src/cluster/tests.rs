@@ -157,7 +157,8 @@ async fn cluster_t15_with_fewer_providers_than_attempts_an_available_one_is_trie
 }
 
 #[tokio::test(start_paused = true)]
-async fn cluster_t18_the_number_of_attempts_comes_from_the_call_then_the_method_then_the_reference() {
+async fn cluster_t18_the_number_of_attempts_comes_from_the_call_then_the_method_then_the_reference()
+{
     let methods = HashMap::from([("First".to_owned(), method(1))]);
     for (name, attachment, want) in [
         ("Second", None, 4),

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn an_id_is_a_uuid_of_version_7_that_begins_with_the_time() {
-        let at = Duration::from_micros(0x017f_22e2_79b0 * 1_000);
+        let at = Duration::from_secs(1_645_557_742);
         let mut random = Rng::with_seed(42);
         for _ in 0..100 {
             let id = uuid(at, &mut random);

@@ -67,7 +67,7 @@ struct Page {
 
 #[derive(Clone)]
 struct Center {
-    center: Arc<dyn ConfigCenter>,
+    store: Arc<dyn ConfigCenter>,
     group: Arc<str>,
     runtime: Handle,
 }
@@ -120,10 +120,10 @@ impl RuleBook {
         let number = self.0.number();
         drop(pages);
         drop(gone);
-        topic.hear(Text {
+        topic.hear(&Text {
             place,
             name: name.into(),
-            text: text.map(Into::into),
+            words: text.map(Into::into),
             number,
         });
     }
@@ -147,7 +147,7 @@ impl RuleBook {
         let mut pages = self.0.pages.lock();
         let pages = &mut *pages;
         pages.centers.push(Center {
-            center,
+            store: center,
             group: group.into(),
             runtime: Handle::current(),
         });
@@ -230,7 +230,7 @@ impl RuleBook {
         for mut watches in watches {
             watches.shutdown().await;
         }
-        let closed = centers.iter().map(|center| center.center.close());
+        let closed = centers.iter().map(|center| center.store.close());
         futures_util::future::join_all(closed).await;
     }
 }
@@ -273,10 +273,10 @@ impl Shared {
                 pages.by_key.get(&key).map(|page| Arc::clone(&page.topic))
             };
             if let Some(topic) = topic {
-                topic.hear(Text {
+                topic.hear(&Text {
                     place: Place::File,
                     name: look.path.display().to_string().into(),
-                    text: look.text,
+                    words: look.text,
                     number: self.number(),
                 });
             }
@@ -312,7 +312,7 @@ impl Shared {
         let names: Vec<String> = {
             let pages = self.pages.lock();
             let centers = pages.centers.iter();
-            centers.map(|center| name_of(&*center.center)).collect()
+            centers.map(|center| name_of(&*center.store)).collect()
         };
         self.owed.send_modify(|owed| {
             for (index, owed) in owed.iter_mut().enumerate() {
@@ -351,7 +351,7 @@ impl fmt::Debug for RuleBook {
             .field(
                 "centers",
                 &centers
-                    .map(|center| name_of(&*center.center))
+                    .map(|center| name_of(&*center.store))
                     .collect::<Vec<_>>(),
             )
             .finish_non_exhaustive()
@@ -360,9 +360,9 @@ impl fmt::Debug for RuleBook {
 
 /// Follows one key in one center for as long as it can be followed.
 async fn watch(center: Center, index: usize, topic: Arc<Topic>, owes: Owes) {
-    let (name, key) = (name_of(&*center.center), topic.key());
+    let (name, key) = (name_of(&*center.store), topic.key());
     let mut owes = Some(owes);
-    let mut subscription = match center.center.watch(key, &center.group).await {
+    let mut subscription = match center.store.watch(key, &center.group).await {
         Ok(subscription) => subscription,
         Err(error) => {
             tracing::warn!(center = name, key, %error, "the center is not asked for this rule");
@@ -378,13 +378,15 @@ async fn watch(center: Center, index: usize, topic: Arc<Topic>, owes: Owes) {
         match update.state {
             Ok(text) => {
                 is_in_trouble = false;
-                topic.hear(Text {
+                topic.hear(&Text {
                     place: Place::Center(index),
                     name: Arc::clone(&name),
-                    text,
+                    words: text,
                     number: update.epoch,
                 });
-                owes.take().map(Owes::answered);
+                if let Some(owes) = owes.take() {
+                    owes.answered();
+                }
             }
             Err(error) => {
                 if !is_in_trouble {

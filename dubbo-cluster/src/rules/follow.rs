@@ -61,8 +61,8 @@ impl<R: Send + Sync + 'static> Followed<R> {
     ///
     /// Safe: a change that was not told of is told of next time.
     pub async fn changed(&mut self) {
-        let changed = self.changes.changed().await;
-        changed.expect("invariant: the sender is in the listener, which is held here");
+        // The sender is in the listener, which is held here, so there is no error.
+        let _ = self.changes.changed().await;
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Text {
     pub(super) place: Place,
     pub(super) name: Arc<str>,
     /// `None` takes the last one back.
-    pub(super) text: Option<Arc<str>>,
+    pub(super) words: Option<Arc<str>>,
     /// Grows with each text of the place.
     pub(super) number: u64,
 }
@@ -150,7 +150,7 @@ impl Topic {
     }
 
     /// Takes in what a place says, unless it has said something newer.
-    pub(super) fn hear(&self, text: Text) {
+    pub(super) fn hear(&self, text: &Text) {
         // Held until all have heard it, so that texts arrive in order.
         let mut said = self.said.lock();
         let known = said.texts.iter().position(|old| old.place == text.place);
@@ -159,14 +159,14 @@ impl Topic {
                 return;
             }
             // A place that repeats itself is not newer, while each word from code is meant.
-            if said.texts[known].text == text.text && text.place != Place::Call {
+            if said.texts[known].words == text.words && text.place != Place::Call {
                 return;
             }
             said.texts.remove(known);
         }
         said.texts.push(text.clone());
         for listener in said.listeners.values() {
-            listener.hear(&self.key, &text);
+            listener.hear(&self.key, text);
         }
     }
 
@@ -220,7 +220,7 @@ impl<R: Send + Sync + 'static> Listen for Listener<R> {
             (!is_empty).then(|| (self.parse)(text)).transpose()
         };
         let mut sources = self.sources.lock();
-        let taken = sources.take(said.place, &said.name, said.text.as_deref(), parse);
+        let taken = sources.take(said.place, &said.name, said.words.as_deref(), parse);
         if let Err(error) = taken {
             metrics::counter!("dubbo_rule_parse_error_total", "key" => key.to_owned()).increment(1);
             tracing::warn!(key, source = &*said.name, %error, "the rule cannot be read; the last good one stays");

@@ -33,9 +33,9 @@ impl StringMatch {
         let (empty, not_empty) = (is_said(s, "empty"), is_said(s, "noempty"));
         let said = exact
             .map(Self::Exact)
-            .or(prefix.map(Self::Prefix))
-            .or(regex.map(Self::Regex))
-            .or(wildcard.map(Self::Wildcard))
+            .or_else(|| prefix.map(Self::Prefix))
+            .or_else(|| regex.map(Self::Regex))
+            .or_else(|| wildcard.map(Self::Wildcard))
             .or(empty.then_some(Self::Empty))
             .or(not_empty.then_some(Self::NotEmpty));
         if said.is_none() {

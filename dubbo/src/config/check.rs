@@ -554,7 +554,10 @@ impl Check<'_> {
         let limits = &service.limits;
         let handlers = [
             ("tps.limit.rejected.handler", &limits.tps_rejected_handler),
-            ("execute.limit.rejected.handler", &limits.execute_rejected_handler),
+            (
+                "execute.limit.rejected.handler",
+                &limits.execute_rejected_handler,
+            ),
         ];
         for (key, handler) in handlers {
             self.plugin_opt::<dyn RejectedHandler>(&format!("{path}.{key}"), handler.as_ref());
@@ -571,15 +574,32 @@ impl Check<'_> {
         {
             let message = "is the path of a file, which needs `accesslog.allow-file: true` among `params`; `true` is for \
                            events";
-            self.error(ProblemKind::Conflict, &format!("{path}.accesslog"), file, message);
+            self.error(
+                ProblemKind::Conflict,
+                &format!("{path}.accesslog"),
+                file,
+                message,
+            );
         }
-        let has_keys = [".accessKeyId", ".secretAccessKey"].map(param).iter().all(Option::is_some);
+        let has_keys = [".accessKeyId", ".secretAccessKey"]
+            .map(param)
+            .iter()
+            .all(Option::is_some);
         if service.auth == Some(true) && !has_keys && param("accessKey.storage").is_none() {
             let message = "needs keys to check with: set `.accessKeyId` and `.secretAccessKey` among `params`, or an \
                            `accessKey.storage`";
-            self.error(ProblemKind::Missing, &format!("{path}.auth"), "true", message);
+            self.error(
+                ProblemKind::Missing,
+                &format!("{path}.auth"),
+                "true",
+                message,
+            );
         }
-        if service.token.as_ref().is_some_and(|token| token.expose().is_empty()) {
+        if service
+            .token
+            .as_ref()
+            .is_some_and(|token| token.expose().is_empty())
+        {
             let message = "is empty: every caller would know it; `true` makes one up";
             self.error(ProblemKind::Type, &format!("{path}.token"), "", message);
         }

@@ -49,13 +49,12 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, ApplicationMigrationConfig, Config, ConfigCenterConfig, ConfiguredRule, ConsumerConfig,
-        EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel, LoggerConfig,
-        MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig,
-        MetricsConfig, MigrationConfig,
-        OpenApiConfig, ProtocolConfig, ProviderConfig, ReferenceConfig, RegistryConfig,
-        RegistryType, RulesConfig, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig,
-        TripleConfig,
+        ApplicationConfig, ApplicationMigrationConfig, Config, ConfigCenterConfig, ConfiguredRule,
+        ConsumerConfig, EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel,
+        LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType,
+        MethodConfig, MetricsConfig, MigrationConfig, OpenApiConfig, ProtocolConfig,
+        ProviderConfig, ReferenceConfig, RegistryConfig, RegistryType, RulesConfig, Secret,
+        Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,
     },
 };
 

@@ -29,9 +29,10 @@ use super::{
 };
 use crate::{
     config::{
-        ApplicationConfig, Config, ConfiguredRule, ConsumerConfig, Draft, Environment, Hessian2Config,
-        Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig,
-        ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig, TlsConfig, defaults,
+        ApplicationConfig, Config, ConfiguredRule, ConsumerConfig, Draft, Environment,
+        Hessian2Config, Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind,
+        ProtocolConfig, ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig,
+        TlsConfig, defaults,
     },
     error::Error,
     logging,

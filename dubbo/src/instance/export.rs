@@ -329,7 +329,12 @@ pub(super) fn method_params(
             ("weight", config.weight.map(|n| n.to_string())),
         ];
         set(params.chain(own))
-            .chain(config.limits.params().map(|(key, value)| (key as &str, value)))
+            .chain(
+                config
+                    .limits
+                    .params()
+                    .map(|(key, value)| (key as &str, value)),
+            )
             .map(move |(key, value)| (format!("methods.{method}.{key}"), value))
     })
 }

@@ -59,9 +59,9 @@ async fn a_call_that_failed_is_made_again_when_its_provider_is_up() {
     let start = "failback: the call failed and is made again later: ";
     assert!(ignored.starts_with(start), "{ignored}");
     assert_eq!(response.message().greeting, "", "there is no answer yet");
-    let (_provider, mut greeted) = up(&address).await;
-    let greeted = soon("the call", greeted.recv()).await;
-    assert_eq!(greeted.as_deref(), Some("you"));
+    let (_provider, mut calls) = up(&address).await;
+    let name = soon("the call", calls.recv()).await;
+    assert_eq!(name.as_deref(), Some("you"));
     let response = greeter.greet(request("me")).await.expect("is answered");
     assert_eq!(response.attachment("dubbo-ignored"), None);
     assert_eq!(response.message().greeting, "Hello, me!");
@@ -76,9 +76,9 @@ async fn a_client_that_is_gone_has_left_its_calls() {
     let (_consumer, greeter) = client(&address, "cluster: failback, retries: -1", "").await;
     greet(&greeter, "you").await.expect("goes on");
     drop(greeter);
-    let (_provider, mut greeted) = up(&address).await;
-    let greeted = soon("the call", greeted.recv()).await;
-    assert_eq!(greeted.as_deref(), Some("you"));
+    let (_provider, mut calls) = up(&address).await;
+    let name = soon("the call", calls.recv()).await;
+    assert_eq!(name.as_deref(), Some("you"));
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_policy_says_what_becomes_of_calls_that_are_given_up() {
     assert_eq!(kept.len(), 1);
     assert!(kept[0].held);
     assert_eq!(&*kept[0].policy, "p");
-    let (_provider, mut greeted) = up(&address).await;
+    let (_provider, mut calls) = up(&address).await;
     let id = Filter::id(kept[0].id);
     let replays = letters.replay(&id).await.expect("in memory");
     assert!(matches!(replays[0].result, Replayed::Held));
@@ -172,8 +172,8 @@ async fn a_policy_says_what_becomes_of_calls_that_are_given_up() {
         }
     };
     soon("the replay", replayed).await;
-    let greeted = soon("the replay", greeted.recv()).await;
-    assert_eq!(greeted.as_deref(), Some("you"));
+    let name = soon("the replay", calls.recv()).await;
+    assert_eq!(name.as_deref(), Some("you"));
     let listing = letters.list(&Filter::default(), Page::default()).await;
     assert!(listing.expect("in memory").letters.is_empty());
 }
@@ -193,19 +193,19 @@ async fn letters_on_disk_are_there_for_the_next_program() {
     consumer.shutdown(Duration::from_secs(5)).await;
     drop((consumer, greeter));
 
-    let (_provider, mut greeted) = up(&address).await;
+    let (_provider, mut calls) = up(&address).await;
     let (consumer, greeter) = client(&address, "cluster: failback", &retry).await;
     let letters = consumer.dead_letters();
     let all = Filter::default();
     let kept = letters.list(&all, Page::default()).await.expect("reads");
     assert_eq!(kept.letters.len(), 1);
     greet(&greeter, "connected").await.expect("is answered");
-    let name = soon("a call", greeted.recv()).await;
+    let name = soon("a call", calls.recv()).await;
     assert_eq!(name.as_deref(), Some("connected"));
     let replays = letters.replay(&all).await.expect("reads");
     assert!(matches!(replays[..], [ref one] if matches!(one.result, Replayed::Done)));
-    let greeted = soon("the replay", greeted.recv()).await;
-    assert_eq!(greeted.as_deref(), Some("you"));
+    let name = soon("the replay", calls.recv()).await;
+    assert_eq!(name.as_deref(), Some("you"));
     let other = load(&format!("dubbo: {{retry: {{{retry}}}}}")).build();
     let error = other.expect_err("the file is in use").to_string();
     assert!(error.contains("cannot share one file"), "{error}");

@@ -96,7 +96,7 @@ async fn a_name_without_a_place_is_refused_with_the_reason() {
         ("validation", "check arguments in a filter of your own"),
     ] {
         let builder = load(&reference("tri://127.0.0.1:9", &format!("filter: {name}")));
-        let error = builder.build().err().expect("refused").to_string();
+        let error = builder.build().expect_err("refused").to_string();
         assert!(
             error.contains(want) && error.contains("dubbo.yaml:1:"),
             "{error}"

@@ -312,7 +312,7 @@ async fn cluster_t40_a_provider_that_ends_finishes_what_it_began_and_is_called_n
     }
     let ending = tokio::spawn({
         let ends = ends.clone();
-        async move { ends.shutdown(Duration::from_secs(60)).await }
+        async move { ends.shutdown(Duration::from_mins(1)).await }
     });
     soon("word of the end", async {
         let mut elsewhere = 0;

@@ -215,7 +215,7 @@ dubbo:
         max-atempts: 3
         budget: tight
 ";
-    let error = load(yaml).build().err().expect("two mistakes").to_string();
+    let error = load(yaml).build().expect_err("two mistakes").to_string();
     for part in [
         "dubbo.yaml:7:9: dubbo.retry.policies.pay.max-atempts: unknown key (did you mean `max-attempts`?)",
         "dubbo.yaml:8:9: dubbo.retry.policies.pay.budget: `budgets` has no `tight`",

@@ -147,7 +147,7 @@ async fn a_call_that_rules_leave_nobody_for_says_which_rule() {
 #[tokio::test]
 async fn rules_of_the_configuration_that_are_none_are_refused_where_they_stand() {
     let errors = |yaml: &str| {
-        let error = load(yaml).build().err().expect("refused");
+        let error = load(yaml).build().expect_err("refused");
         error.to_string()
     };
     let yaml =
@@ -164,7 +164,7 @@ async fn rules_of_the_configuration_that_are_none_are_refused_where_they_stand()
     }
     let rule = ConfiguredRule::new("a.tag-router", "tags: [{}]");
     let built = Instance::builder().router([rule]).build();
-    let error = built.err().expect("refused").to_string();
+    let error = built.expect_err("refused").to_string();
     assert!(
         error.contains("dubbo.router: a.tag-router:1:8: tags[0].name: a tag needs a name"),
         "{error}"

@@ -39,7 +39,7 @@ fn providers(parameters: &str) -> String {
 fn remaining(request: &Request<GreetRequest>) -> String {
     let deadline = request.context().deadline();
     let left = deadline.map(|at| at.duration_since(Instant::now()).as_secs_f64());
-    left.map_or("for ever".to_owned(), |left| left.ceil().to_string())
+    left.map_or_else(|| "for ever".to_owned(), |left| left.ceil().to_string())
 }
 
 /// Waits until a call is answered with `want`, which has to be soon enough to be called live.
@@ -535,7 +535,7 @@ fn what_is_not_read_of_a_config_center_is_refused() {
         let yaml = format!("dubbo: {{config-center: {section}}}");
         let builder =
             load(&yaml).extension::<dyn ConfigCenter>("rules", |_| Ok(Arc::new(Center::new("h"))));
-        let error = builder.build().err().expect(section).to_string();
+        let error = builder.build().expect_err(section).to_string();
         assert!(error.contains(want), "{want} in {error}");
     }
 }

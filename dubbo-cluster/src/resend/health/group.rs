@@ -159,7 +159,7 @@ impl HealthGroup {
     pub(super) fn millis(&self, at: Instant) -> u64 {
         let since = at.saturating_duration_since(self.0.began);
         let whole = u64::try_from(since.as_millis()).unwrap_or(u64::MAX - 1);
-        whole.saturating_add(u64::from(since.subsec_nanos() % 1_000_000 > 0)) + 1
+        whole.saturating_add(u64::from(!since.subsec_nanos().is_multiple_of(1_000_000))) + 1
     }
 
     /// Counts what a member did, and takes it out if that was once too often.

@@ -117,7 +117,7 @@ pub struct Permit<'a> {
 #[non_exhaustive]
 pub enum Refusal {
     /// Its breaker is open, or carries as many probes as it may.
-    #[error("the breaker is {state}{}", for_another(.wait))]
+    #[error("the breaker is {state}{}", for_another(*.wait))]
     Broken {
         /// Where it stands.
         state: BreakerState,
@@ -125,7 +125,7 @@ pub enum Refusal {
         wait: Option<Duration>,
     },
     /// It is taken out.
-    #[error("it is taken out{}", for_another(&Some(*.wait)))]
+    #[error("it is taken out{}", for_another(Some(*.wait)))]
     Ejected {
         /// For how long.
         wait: Duration,
@@ -412,9 +412,9 @@ impl MethodHealth {
         let options = guards.breaker.as_ref()?;
         let mut kept = self.breaker.lock();
         let (breaker, chance) = kept.as_mut()?;
-        let change = breaker.settle(leave, outcome, options, now, chance);
+        let moved = breaker.settle(leave, outcome, options, now, chance);
         self.show(breaker, options, guards.probes(), group, now);
-        change
+        moved
     }
 
     fn give_back(&self, leave: Leave, guards: &Guards, group: &HealthGroup) {
@@ -467,7 +467,7 @@ impl fmt::Debug for Permit<'_> {
     }
 }
 
-fn for_another(wait: &Option<Duration>) -> String {
+fn for_another(wait: Option<Duration>) -> String {
     wait.map_or_else(String::new, |wait| format!(" for another {wait:.1?}"))
 }
 

@@ -120,8 +120,8 @@ impl ServicePermit<'_> {
             let closed = breaker.state(now) == BreakerState::Closed;
             closed.then(|| breaker.enter(options, None, now)).flatten()
         });
-        let change = leave.and_then(|leave| breaker.settle(leave, outcome, options, now, chance));
-        if let Some(change) = change {
+        let moved = leave.and_then(|leave| breaker.settle(leave, outcome, options, now, chance));
+        if let Some(change) = moved {
             self.breaker.note(change);
         }
     }

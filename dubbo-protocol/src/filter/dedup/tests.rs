@@ -57,11 +57,11 @@ fn call(key: Option<&str>) -> Invocation {
     invocation
 }
 
-fn reply(size: usize) -> RpcResult {
+fn reply(size: usize) -> Reply {
     let bytes = Bytes::from(vec![7; size]);
     let mut reply = Reply::new(Body::Unary(Payload::encoded(Codec::Protobuf, bytes)));
     reply.trailers.insert("x", "1");
-    Ok(reply)
+    reply
 }
 
 fn told(result: RpcResult) -> Result<(usize, Option<String>), (Code, bool)> {
@@ -76,7 +76,7 @@ fn told(result: RpcResult) -> Result<(usize, Option<String>), (Code, bool)> {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_of_one_key_is_done_once_and_answered_as_often_as_it_comes() {
-    let (service, chain) = served(|_| reply(3));
+    let (service, chain) = served(|_| Ok(reply(3)));
     let mut calls = JoinSet::new();
     for _ in 0..20 {
         let chain = Arc::clone(&chain);
@@ -119,7 +119,7 @@ async fn an_error_is_kept_if_another_try_would_meet_it_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_response_is_not_kept_but_known() {
-    let (service, chain) = served(|nth| reply(if nth == 1 { LARGEST_RESPONSE + 1 } else { 1 }));
+    let (service, chain) = served(|nth| Ok(reply(if nth == 1 { LARGEST_RESPONSE + 1 } else { 1 })));
     let first = told(chain.invoke(call(Some("k"))).await);
     assert_eq!(first, Ok((LARGEST_RESPONSE + 1, Some("1".to_owned()))));
     let second = told(chain.invoke(call(Some("k"))).await);
@@ -129,7 +129,7 @@ async fn a_large_response_is_not_kept_but_known() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_gives_up_at_its_deadline_and_takes_over_from_one_that_gave_up() {
-    let (service, chain) = served(|_| reply(3));
+    let (service, chain) = served(|_| Ok(reply(3)));
     let in_ms = |millis| Some(Instant::now() + Duration::from_millis(millis));
     let mut hasty = call(Some("k"));
     hasty.deadline = in_ms(50);
@@ -145,7 +145,7 @@ async fn whoever_waits_gives_up_at_its_deadline_and_takes_over_from_one_that_gav
 
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_no_key_is_refused() {
-    let (service, chain) = served(|_| reply(3));
+    let (service, chain) = served(|_| Ok(reply(3)));
     let long = "k".repeat(LONGEST_KEY + 1);
     let status = chain.invoke(call(Some(&long))).await.expect_err("too long");
     assert_eq!(status.code(), Code::InvalidArgument);
@@ -158,7 +158,7 @@ async fn a_key_that_is_no_key_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_kept_is_bounded() {
-    let (_, chain) = served(|_| reply(1));
+    let (_, chain) = served(|_| Ok(reply(1)));
     let known = {
         let linked = Extensions::linked().expect("no duplicates");
         linked.shared::<Known>()
@@ -169,7 +169,7 @@ async fn what_is_kept_is_bounded() {
         let Begun::Mine(first) = known.begin(&name, now) else {
             unreachable!("each is new");
         };
-        first.end(&reply(1), Duration::from_mins(5));
+        first.end(&Ok(reply(1)), Duration::from_mins(5));
     }
     drop(chain);
     let mut entries = known.0.lock();

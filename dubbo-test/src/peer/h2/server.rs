@@ -131,8 +131,13 @@ impl ServerConnection {
 
     /// The next request.
     pub async fn request(&mut self) -> Request {
-        let request = soon("a request", self.requests.recv()).await;
+        let request = soon("a request", self.request_or_end()).await;
         request.expect("the connection is open until the request has come")
+    }
+
+    /// The next request; `None` at the end of the connection. However long it takes.
+    pub async fn request_or_end(&mut self) -> Option<Request> {
+        self.requests.recv().await
     }
 
     /// Sends `frame`, whatever it is.

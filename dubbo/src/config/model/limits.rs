@@ -98,14 +98,9 @@ impl LimitsConfig {
 }
 
 fn read_strategy(s: &mut Section<'_, '_>) -> Option<Strategy> {
-    let strategy = s.string("tps.limit.strategy")?.parse::<Strategy>();
-    strategy
-        .map_err(|error| {
-            s.error(
-                "tps.limit.strategy",
-                ProblemKind::UnknownName,
-                error.to_string(),
-            )
-        })
-        .ok()
+    const KEY: &str = "tps.limit.strategy";
+    let strategy = s.string(KEY)?.parse::<Strategy>();
+    let strategy =
+        strategy.map_err(|error| s.error(KEY, ProblemKind::UnknownName, error.to_string()));
+    strategy.ok()
 }

@@ -3,10 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use dubbo_cluster::configurator::{Configurators, LiveOverrides, OverrideRules};
-use dubbo_core::{
-    registry::RegistrySnapshot,
-    subscription::Subscription, url::Url,
-};
+use dubbo_core::{registry::RegistrySnapshot, subscription::Subscription, url::Url};
 use futures_util::future::{pending, select_all};
 use parking_lot::Mutex;
 

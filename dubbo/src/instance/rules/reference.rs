@@ -75,8 +75,8 @@ impl ReferenceRules {
             loop {
                 tokio::select! {
                     () = rules.changed() => overrides.set_rules(rules.current()),
-                    changed = changes.changed() => {
-                        let (Ok(()), Some(cluster)) = (changed, held.upgrade()) else {
+                    told = changes.changed() => {
+                        let (Ok(()), Some(cluster)) = (told, held.upgrade()) else {
                             return;
                         };
                         reference.exchange(&cluster, &changes.borrow_and_update());

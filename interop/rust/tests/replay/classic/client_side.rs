@@ -32,7 +32,7 @@ async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says
             let Some(request) = Request::of(&call.request) else {
                 continue;
             };
-            let finding = soon(&call.label, replay(&call, &request)).await;
+            let finding = soon(&call.label, Box::pin(replay(&call, &request))).await;
             findings.add(recording.name, &call.label, finding);
         }
     }
