@@ -270,8 +270,9 @@ In all:
 const REGISTRIES: &str = "\
 A provider and a consumer, which has no address, meet in a registry server started for them: `cargo xtask interop registry`.
 Both have a protobuf service over Triple and a Java interface over `dubbo`. How consumers are migrated from interfaces to
-applications while they call is played by `cargo xtask interop migration`, with providers of all three in a ZooKeeper:
-`interop/README.md` has its scenarios.
+applications while they call is played by `cargo xtask interop migration`, with providers of all three in a ZooKeeper, and
+what our clusters, load balances and routers make of providers in Go and Java by `cargo xtask interop cluster`:
+`interop/README.md` has the scenarios of both.
 
 | Case | What |
 |---|---|

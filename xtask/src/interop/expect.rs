@@ -386,6 +386,7 @@ mod tests {
             method: "Sleep".to_owned(),
             millis,
             answered: None,
+            seen: Vec::new(),
         };
         let expect = gives(Value::Null).cut_short("Sleep", 150..=400);
         let mut played = played(r#"{"case":"x","got":null,"millis":1}"#);

@@ -40,6 +40,20 @@ pub(super) struct Notice {
     pub(super) millis: u64,
     /// How many calls over `dubbo` it has answered to consumers that discovered it.
     pub(super) answered: Option<u64>,
+    /// The attachments, as `name: value`, of a held call that wants them told.
+    pub(super) seen: Vec<String>,
+}
+
+/// What became of the calls that our consumer was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    pub(super) calls: u64,
+    /// How many each provider has answered.
+    pub(super) by: BTreeMap<String, u64>,
+    /// How often each error came, as `CODE: TEXT`.
+    pub(super) errors: BTreeMap<String, u64>,
+    /// The attachments, as `name: value`, of a call that asks for them.
+    pub(super) seen: Vec<String>,
 }
 
 /// How the calls of a discovering consumer fare: said whenever that changes, and at the end.
@@ -129,6 +143,20 @@ impl Notice {
             method: text(&value["method"]).unwrap_or_default(),
             millis: value["millis"].as_u64().unwrap_or_default(),
             answered: value["answered"].as_u64(),
+            seen: texts(&value["seen"]),
+        })
+    }
+}
+
+impl Account {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        (value["event"] == "done").then_some(())?;
+        Some(Self {
+            calls: value["calls"].as_u64()?,
+            by: counts(&value["by"])?,
+            errors: counts(&value["errors"])?,
+            seen: texts(&value["seen"]),
         })
     }
 }
@@ -183,6 +211,11 @@ fn counts(value: &Value) -> Option<BTreeMap<String, u64>> {
     counts
         .map(|(what, count)| Some((what.clone(), count.as_u64()?)))
         .collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let texts = value.as_array().into_iter().flatten();
+    texts.filter_map(text).collect()
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -261,6 +294,16 @@ mod tests {
         let line = r#"{"event":"totals","contract":"tri/greeter","calls":9,"failed":0,"by":{}}"#;
         let progress = Progress::parse(line).expect(line);
         assert_eq!((progress.over, progress.ways), (true, None));
+    }
+
+    #[test]
+    fn accounts_say_who_answered_and_what_failed() {
+        let line = r#"{"event":"done","calls":9,"by":{"one":8},"errors":{"unavailable: gone":1},"seen":["a: 1"]}"#;
+        let account = Account::parse(line).expect(line);
+        assert_eq!((account.calls, account.by["one"]), (9, 8));
+        assert_eq!(account.errors["unavailable: gone"], 1);
+        assert_eq!(account.seen, ["a: 1"]);
+        assert_eq!(Account::parse(r#"{"event":"ready"}"#), None);
     }
 
     #[test]

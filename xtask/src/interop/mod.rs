@@ -7,6 +7,7 @@
 mod about;
 mod build;
 mod cases;
+mod cluster;
 mod docs;
 mod expect;
 mod lines;
@@ -48,12 +49,13 @@ pub(crate) fn java_command(class: &str) -> Result<Command, Failure> {
 
 /// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`. With `docs`, writes
 /// the page that shows the tables instead; with `registry`, runs the matrix of [`registry`], with `migration` the
-/// scenarios of [`migration`].
+/// scenarios of [`migration`], with `cluster` the checks of [`cluster`].
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let done = match args {
         [word] if word == "docs" => docs::write().map(|()| true),
         [word, rest @ ..] if word == "registry" => registry::run(rest),
         [word, rest @ ..] if word == "migration" => migration::run(rest),
+        [word, rest @ ..] if word == "cluster" => cluster::run(rest),
         _ => Options::parse(args).and_then(|options| play_matrix(&options)),
     };
     match done {

@@ -122,7 +122,7 @@ fn usage(problem: &str) -> Failure {
     Failure::new(
         problem,
         "call it as: cargo xtask interop go|java|others [--protocol tri|dubbo] [--case NAME|START*]... \
-         [--record FOLDER], or as: cargo xtask interop registry, or as: cargo xtask interop docs",
+         [--record FOLDER], or as: cargo xtask interop registry|migration|cluster, or as: cargo xtask interop docs",
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     path::PathBuf,
     process::{Child, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
@@ -103,6 +103,21 @@ impl Peer {
                 Heard::Silence => return Err(self.failure("did not say what it should")),
             }
         }
+    }
+
+    /// Says a line to the peer.
+    pub(super) fn say(&mut self, line: &str) -> Result<(), Failure> {
+        let said = match &mut self.child.stdin {
+            Some(input) => writeln!(input, "{line}"),
+            None => return Err(self.failure("was told something after its input had ended")),
+        };
+        said.map_err(|e| self.failure(&format!("cannot be told anything: {e}")))
+    }
+
+    /// Ends the peer as a power cut would: nothing of it runs any more, and nobody is told.
+    pub(super) fn kill(&mut self) -> Result<(), Failure> {
+        let killed = self.child.kill();
+        killed.map_err(|e| self.failure(&format!("cannot be killed: {e}")))
     }
 
     /// Asks the peer to stop, as an operator would.

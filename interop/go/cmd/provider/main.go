@@ -37,6 +37,9 @@ var (
 	registry = registries.Declare("interop-go-provider")
 	name     = flag.String("name", "", "what the answers to a discovering consumer end with")
 	leaving  = flag.Int("leave", 1, "seconds that consumers have to notice that the provider leaves, with a registry")
+	tag      = flag.String("tag", "", "tag of its services, with a registry")
+	weight   = flag.Int64("weight", 0, "weight of its services, with a registry")
+	warmUp   = flag.Int("warmup", -1, "seconds in which its share grows, with a registry; else the framework's choice")
 	guard    = flag.Bool("until-stdin-ends", false, "exit when the standard input ends, so that no provider outlives its runner")
 	level    = flag.String("log", "fatal", "log level of the framework")
 )
@@ -100,7 +103,7 @@ func serve(notice func(impl.Notice)) error {
 	if err != nil {
 		return err
 	}
-	srv, err := ins.NewServer()
+	srv, err := ins.NewServer(share)
 	if err != nil {
 		return err
 	}
@@ -138,10 +141,23 @@ func addressed(srv *server.Server, served []string, notice func(impl.Notice)) er
 // discovered offers each service once, over one protocol, with answers that say who gave them.
 func discovered(srv *server.Server, notice func(impl.Notice)) error {
 	suffix := " from " + *name
-	if err := stub.Register(srv, &impl.Greeter{Notice: notice, Suffix: suffix}, overTriple()); err != nil {
+	how := []server.ServiceOption{server.WithTag(*tag)}
+	if *warmUp >= 0 {
+		how = append(how, server.WithWarmUp(time.Duration(*warmUp)*time.Second))
+	}
+	greeter := append(slices.Clone(how), overTriple())
+	if err := stub.Register(srv, &impl.Greeter{Notice: notice, Suffix: suffix}, greeter...); err != nil {
 		return err
 	}
-	return srv.RegisterService(&impl.UserService{Notice: notice, Suffix: suffix}, user([]string{"dubbo"})...)
+	users := append(how, user([]string{"dubbo"})...)
+	return srv.RegisterService(&impl.UserService{Notice: notice, Suffix: suffix}, users...)
+}
+
+// share sets the weight. Of all that configure a provider only this is published, and there is no option for it.
+func share(options *server.ServerOptions) {
+	if *weight != 0 {
+		options.Provider.Weight = *weight
+	}
 }
 
 func overTriple() server.ServiceOption { return server.WithProtocolIDs([]string{"tri"}) }

@@ -20,8 +20,12 @@ import (
 	"dubbo-rust/interop/go/internal/stub"
 )
 
-// CaseKey is the attachment that names the case a call belongs to.
-const CaseKey = "interop-case"
+const (
+	// CaseKey is the attachment that names the case a call belongs to.
+	CaseKey = "interop-case"
+	// TellKey is the attachment of calls whose attachments the runner wants to know.
+	TellKey = "interop-tell"
+)
 
 // Greeter implements the service for dubbo-go.
 type Greeter struct {
@@ -42,6 +46,8 @@ type Notice struct {
 	Case   string `json:"case,omitempty"`
 	Method string `json:"method,omitempty"`
 	Millis int64  `json:"millis,omitempty"`
+	// Seen has the attachments of a call that asks for it, as "name: value".
+	Seen []string `json:"seen,omitempty"`
 }
 
 var _ stub.Handler = (*Greeter)(nil)
@@ -188,6 +194,22 @@ func caseOf(ctx context.Context) string {
 	return strings.Join(attachments(ctx)[CaseKey], ",")
 }
 
+// told are the attachments of a call that asks for them.
+func told(ctx context.Context) []string {
+	all := attachments(ctx)
+	if len(all[TellKey]) == 0 {
+		return nil
+	}
+	var lines []string
+	for name, values := range all {
+		for _, value := range values {
+			lines = append(lines, strings.ToLower(name)+": "+strings.ToValidUTF8(value, "?"))
+		}
+	}
+	sort.Strings(lines)
+	return lines
+}
+
 // replyCase sends a trailer in the way that works on every kind of stream.
 func replyCase(ctx context.Context) {
 	tri.AppendToOutgoingContext(ctx, CaseKey, caseOf(ctx))
@@ -204,7 +226,7 @@ type held struct {
 func (g *Greeter) hold(ctx context.Context, method string) held { return hold(ctx, method, g.Notice) }
 
 func hold(ctx context.Context, method string, notice func(Notice)) held {
-	h := held{notice, ctx, Notice{Event: "held", Case: caseOf(ctx), Method: method}, time.Now()}
+	h := held{notice, ctx, Notice{Event: "held", Case: caseOf(ctx), Method: method, Seen: told(ctx)}, time.Now()}
 	notice(h.n)
 	return h
 }

@@ -11,6 +11,7 @@ mod outcome;
 mod shutdown;
 mod streams;
 mod text;
+mod told;
 mod user;
 mod user_cases;
 mod values;
@@ -27,7 +28,7 @@ use crate::{
 };
 
 use self::outcome::Fault;
-pub use self::{discovery::discover, outcome::Report};
+pub use self::{discovery::discover, outcome::Report, told::obey};
 
 /// Calls the provider, at an address for each protocol.
 #[derive(Debug)]

@@ -3,7 +3,10 @@ package org.apache.dubbo.interop.provider;
 import org.apache.dubbo.interop.Lines;
 import org.apache.dubbo.rpc.RpcContext;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -12,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 final class Held {
     private final String kase = caseOfCall();
     private final String method;
+    private final List<String> seen = attachmentsIfAsked();
     private final long start = System.nanoTime();
     private final CountDownLatch over = new CountDownLatch(1);
 
@@ -32,6 +36,15 @@ final class Held {
     static String caseOfCall() {
         Object name = RpcContext.getServerAttachment().getObjectAttachment("interop-case");
         return name == null ? "" : name.toString();
+    }
+
+    /** The attachments, as "name: value", of a call that wants them told. */
+    private static List<String> attachmentsIfAsked() {
+        Map<String, Object> all = RpcContext.getServerAttachment().getObjectAttachments();
+        if (!all.containsKey("interop-tell")) return List.of();
+        List<String> lines = new ArrayList<>();
+        all.forEach((name, value) -> lines.add(name.toLowerCase(Locale.ROOT) + ": " + value));
+        return lines;
     }
 
     /** Waits that long, or until the call is cancelled. */
@@ -60,6 +73,7 @@ final class Held {
         line.put("case", kase);
         line.put("method", method);
         line.put("millis", (System.nanoTime() - start) / 1_000_000);
+        if (!seen.isEmpty()) line.put("seen", seen);
         Lines.print(line);
     }
 }

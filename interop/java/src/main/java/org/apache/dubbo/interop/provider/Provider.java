@@ -21,7 +21,7 @@ public final class Provider {
     private Provider() {}
 
     public static void main(String[] args) {
-        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "name", "until-stdin-ends"));
+        List<String> known = new ArrayList<>(List.of("tri", "dubbo", "name", "tag", "weight", "warmup", "until-stdin-ends"));
         known.addAll(Registries.FLAGS);
         Flags flags = new Flags(args, known);
         if (flags.has("until-stdin-ends")) new Thread(Provider::guard).start();
@@ -29,6 +29,12 @@ public final class Provider {
         System.setProperty("dubbo.tri.builtin.service.init", "true");
         // How long a provider waits for consumers that stay connected; ten seconds unless set.
         System.setProperty("dubbo.service.shutdown.wait", "4000");
+
+        for (String name : new String[] {"tag", "weight"}) {
+            if (flags.has(name)) System.setProperty("dubbo.provider." + name, flags.get(name));
+        }
+        // The flag has seconds, Dubbo Java milliseconds.
+        if (flags.has("warmup")) System.setProperty("dubbo.provider.warmup", flags.get("warmup") + "000");
 
         DubboBootstrap bootstrap = Registries.configure(flags, "interop-java-provider");
         List<ProtocolConfig> protocols = new ArrayList<>();
