@@ -81,6 +81,7 @@ fn nobody_notices(protocols: &[&'static str], fault: Fault, modes: &[Mode]) {
         }
         failing.end().await;
         provider.shutdown(Duration::ZERO).await;
+        drop(provider);
         soon("the end of all tasks", tasks_are(began)).await;
     });
 }
