@@ -18,16 +18,11 @@ use super::rig::{BOTH, Consumer, Node, over, provide, tasks, tasks_are};
 #[test]
 fn every_call_of_plain_compat_is_made_once_and_as_often_as_retries_says() {
     over(&BOTH, async |protocol| {
-        // Fewer calls than elsewhere: they come to as many attempts.
-        for (calls, options, each) in [
-            (2_000, "retries: 0", 1),
-            (2_000, "", 3),
-            (1_000, "retries: 4", 5),
-        ] {
-            let storm = storm(calls, protocol, options, "").await;
+        for (options, each) in [("retries: 0", 1), ("", 3)] {
+            let storm = storm(protocol, options, "").await;
             assert_eq!(
                 storm.attempts,
-                calls * each,
+                CALLS * each,
                 "{protocol}, {options}: {storm:?}"
             );
         }
@@ -37,13 +32,7 @@ fn every_call_of_plain_compat_is_made_once_and_as_often_as_retries_says() {
 #[test]
 fn strict_makes_no_more_attempts_than_its_budget_has() {
     over(&BOTH, async |protocol| {
-        let storm = storm(
-            CALLS,
-            protocol,
-            "params: {idempotent: 'true'}",
-            "mode: strict",
-        )
-        .await;
+        let storm = storm(protocol, "params: {idempotent: 'true'}", "mode: strict").await;
         storm.is_within_its_budget();
     });
 }
@@ -51,7 +40,7 @@ fn strict_makes_no_more_attempts_than_its_budget_has() {
 #[test]
 fn compat_with_a_budget_makes_no_more_attempts_than_it_has() {
     over(&BOTH, async |protocol| {
-        let storm = storm(CALLS, protocol, "", "budget: default").await;
+        let storm = storm(protocol, "", "budget: default").await;
         storm.is_within_its_budget();
     });
 }
@@ -59,7 +48,6 @@ fn compat_with_a_budget_makes_no_more_attempts_than_it_has() {
 /// What came of calls that all fail.
 #[derive(Debug)]
 struct Storm {
-    calls: usize,
     attempts: usize,
     took: Duration,
 }
@@ -68,15 +56,15 @@ impl Storm {
     fn is_within_its_budget(&self) {
         // The share of a window is there from its begin. It has ten steps, and the first may be about to end.
         let windows = usize::try_from(self.took.as_secs() / 9).expect("short") + 1;
-        let most = self.calls + self.calls / 5 + 10 * 10 * windows;
+        let most = CALLS + CALLS / 5 + 10 * 10 * windows;
         assert!(self.attempts <= most, "{self:?}: at most {most}");
-        let least = self.calls + self.calls / 10;
+        let least = CALLS + CALLS / 10;
         assert!(self.attempts > least, "{self:?}: nothing is tried again");
     }
 }
 
 /// Calls a service of three providers that fail them all, so many at a time, and waits until nothing is left.
-async fn storm(calls: usize, protocol: &str, options: &str, retry: &str) -> Storm {
+async fn storm(protocol: &str, options: &str, retry: &str) -> Storm {
     let began = tasks().await;
     let attempts = Arc::new(AtomicUsize::new(0));
     let mut providers: Vec<Instance> = Vec::new();
@@ -89,7 +77,7 @@ async fn storm(calls: usize, protocol: &str, options: &str, retry: &str) -> Stor
     let before = tasks().await;
     let consumer = Consumer::of(&urls.join(";"), &format!("timeout: 10s, {options}"), retry).await;
     let start = Instant::now();
-    let left = AtomicUsize::new(calls);
+    let left = AtomicUsize::new(CALLS);
     join_all((0..AT_A_TIME).map(async |_| {
         let take = |left: usize| left.checked_sub(1);
         while left
@@ -107,11 +95,7 @@ async fn storm(calls: usize, protocol: &str, options: &str, retry: &str) -> Stor
     }
     soon("the end of all tasks", tasks_are(began)).await;
     let attempts = attempts.load(Ordering::Relaxed);
-    Storm {
-        calls,
-        attempts,
-        took,
-    }
+    Storm { attempts, took }
 }
 
 /// Fails, and counts.
@@ -124,6 +108,6 @@ impl Node for Down {
     }
 }
 
-/// How many calls are made where retries have a budget.
-const CALLS: usize = 10_000;
+/// As many as a build without optimisation makes in a few seconds, whatever else the machine has to do.
+const CALLS: usize = 2_000;
 const AT_A_TIME: usize = 50;
