@@ -580,7 +580,11 @@ mod tests {
         let mut kept = all.clone();
         kept.retain(|name| !gone(name));
         all.remove_where(gone);
-        let names = |all: &Attachments| all.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>();
+        let names = |all: &Attachments| {
+            all.iter()
+                .map(|(name, _)| name.into_owned())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(&all), ["a"]);
         assert_eq!(names(&all), names(&kept));
     }

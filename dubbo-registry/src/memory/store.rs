@@ -233,7 +233,10 @@ impl Content {
 
     /// Those to give when `what` has changed.
     fn hints(&self, what: &Watched) -> impl Iterator<Item = Hint> {
-        let about = self.watches.values().filter(move |(watched, _)| watched == what);
+        let about = self
+            .watches
+            .values()
+            .filter(move |(watched, _)| watched == what);
         about.map(|(_, hint)| hint.clone())
     }
 }
