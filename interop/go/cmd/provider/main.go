@@ -83,6 +83,8 @@ func serve(notice func(impl.Notice)) error {
 		leave = time.Duration(*leaving) * time.Second
 	}
 	options = append(options,
+		// That of a service is not told by application; that of the application is told no other way.
+		dubbo.WithTag(*tag),
 		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),
 		dubbo.WithShutdown(
 			graceful_shutdown.WithStepTimeout(10*time.Second),

@@ -30,6 +30,8 @@ pub(super) type Peers = BTreeMap<Party, Programs>;
 #[derive(Debug)]
 pub(super) struct Scene<'a> {
     peers: &'a Peers,
+    /// How providers are registered and looked for.
+    level: Level,
     folder: PathBuf,
     server: Server,
 }
@@ -55,13 +57,24 @@ pub(super) struct Provider {
 }
 
 impl<'a> Scene<'a> {
-    /// One with nobody in it.
+    /// One with nobody in it, for providers that are registered by their interfaces.
     pub(super) fn start(peers: &'a Peers, name: &str, party: Party) -> Result<Self, Failure> {
+        Self::start_at(Level::Interface, peers, name, party)
+    }
+
+    /// One with nobody in it, for providers that are registered at `level`.
+    pub(super) fn start_at(
+        level: Level,
+        peers: &'a Peers,
+        name: &str,
+        party: Party,
+    ) -> Result<Self, Failure> {
         let folder = process::target_dir()
             .join("interop/cluster")
-            .join(format!("{name}-{party}").to_lowercase());
+            .join(format!("{name}-{level}-{party}").to_lowercase());
         Ok(Self {
             peers,
+            level,
             server: Server::start(Registry::Zookeeper, &folder)?,
             folder,
         })
@@ -92,7 +105,7 @@ impl<'a> Scene<'a> {
         let mut args = vec![
             format!("--registry={}", Registry::Zookeeper),
             format!("--registry-address={}", self.server.address()),
-            format!("--registry-type={}", Level::Interface.registry_type()),
+            format!("--registry-type={}", self.level.registry_type()),
             "--metadata-type=local".to_owned(),
             format!("--application={APPLICATION}"),
             format!("--name={}", role.name),
@@ -101,6 +114,10 @@ impl<'a> Scene<'a> {
             format!("--warmup={}", role.warm_up),
             "--until-stdin-ends".to_owned(),
         ];
+        if role.party == Party::Go {
+            // Left to itself it may take a port that another program is about to take.
+            args.push(format!("--metadata-port={}", ports::free()?));
+        }
         args.extend(role.tag.map(|tag| format!("--tag={tag}")));
         args.extend(role.weight.map(|weight| format!("--weight={weight}")));
         let log = self.folder.join(format!("{}.log", role.name));
@@ -124,7 +141,7 @@ impl<'a> Scene<'a> {
             "application": {"name": "cluster-consumer"},
             "registries": {"meeting": {
                 "address": format!("zookeeper://{}", self.server.address()),
-                "registry-type": Level::Interface.registry_type(),
+                "registry-type": self.level.registry_type(),
             }},
             "consumer": {"references": {
                 "GreeterClient": over(Protocol::Tri),

@@ -6,6 +6,7 @@ use crate::{
     failure::Failure,
     interop::{
         lines::Account,
+        registry::Level,
         route::{Party, Protocol},
     },
 };
@@ -16,11 +17,31 @@ use super::{
     scene::{Peers, Role, Scene},
 };
 
-pub(super) const ROWS: [&str; 4] = ["tag-gray", "tag-none", "tag-unknown", "tag-forced"];
+pub(super) const ROWS: [&str; 8] = [
+    "tag-gray-interface",
+    "tag-none-interface",
+    "tag-unknown-interface",
+    "tag-forced-interface",
+    "tag-gray-application",
+    "tag-none-application",
+    "tag-unknown-application",
+    "tag-forced-application",
+];
+
+/// Tags that travel with an interface, and with an application.
+pub(super) fn play(peers: &Peers, party: Party, findings: &mut Findings) -> Result<(), Failure> {
+    play_at(Level::Interface, peers, party, findings)?;
+    play_at(Level::Application, peers, party, findings)
+}
 
 /// Two providers of one application, one of them gray.
-pub(super) fn play(peers: &Peers, party: Party, findings: &mut Findings) -> Result<(), Failure> {
-    let scene = Scene::start(peers, "tags", party)?;
+fn play_at(
+    level: Level,
+    peers: &Peers,
+    party: Party,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let scene = Scene::start_at(level, peers, "tags", party)?;
     let gray = Role {
         tag: Some("gray"),
         ..Role::new(party, "gray")
@@ -40,12 +61,13 @@ pub(super) fn play(peers: &Peers, party: Party, findings: &mut Findings) -> Resu
             ("tag-unknown", Some(UNKNOWN), "plain"),
         ] {
             let account = caller.make(&hello(tag).over(protocol))?;
-            findings.add(row, account.problems(&format!("over {protocol}"), &[by]));
+            let row = format!("{row}-{level}");
+            findings.add(&row, account.problems(&format!("over {protocol}"), &[by]));
         }
         let forced = Wish::hello().attach(TAG, UNKNOWN).attach(FORCE, "true");
         let account = caller.make(&forced.over(protocol))?;
         findings.add(
-            "tag-forced",
+            &format!("tag-forced-{level}"),
             refusal(&account).map(|it| format!("over {protocol}: {it}")),
         );
     }

@@ -8,6 +8,7 @@ use crate::{
     failure::Failure,
     interop::{
         lines::Account,
+        registry::Level,
         route::{Party, Protocol},
     },
     process::{self, Stopwatch},
@@ -19,12 +20,28 @@ use super::{
     scene::{Peers, Role, Scene},
 };
 
-pub(super) const ROWS: [&str; 2] = ["weight-random", "weight-roundrobin"];
+pub(super) const ROWS: [&str; 4] = [
+    "weight-random-interface",
+    "weight-roundrobin-interface",
+    "weight-random-application",
+    "weight-roundrobin-application",
+];
 pub(super) const ROWS_OF_WARM_UP: [&str; 1] = ["warm-up"];
 
-/// Two providers with weights 1 and 3.
+/// Weights that travel with an interface, and with an application.
 pub(super) fn play(peers: &Peers, party: Party, findings: &mut Findings) -> Result<(), Failure> {
-    let scene = Scene::start(peers, "weights", party)?;
+    play_at(Level::Interface, peers, party, findings)?;
+    play_at(Level::Application, peers, party, findings)
+}
+
+/// Two providers with weights 1 and 3.
+fn play_at(
+    level: Level,
+    peers: &Peers,
+    party: Party,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let scene = Scene::start_at(level, peers, "weights", party)?;
     let role = |name, weight| Role {
         weight: Some(weight),
         ..Role::new(party, name)
@@ -45,7 +62,7 @@ pub(super) fn play(peers: &Peers, party: Party, findings: &mut Findings) -> Resu
             if off.abs() > tolerance {
                 problems.push(format!("{what}: not 1 to 3: {:?}", account.by));
             }
-            findings.add(row, problems);
+            findings.add(&format!("{row}-{level}"), problems);
         }
     }
     Ok(())
