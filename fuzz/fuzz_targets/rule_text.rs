@@ -6,7 +6,12 @@ use dubbo_cluster::router::{ConfiguredRule, Request, dry_run};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    for kind in ["affinity-router", "condition-router", "tag-router", "MESHAPPRULE"] {
+    for kind in [
+        "affinity-router",
+        "condition-router",
+        "tag-router",
+        "MESHAPPRULE",
+    ] {
         if let Err(error) = ConfiguredRule::new(format!("app.{kind}"), text).check() {
             assert!(!error.to_string().is_empty());
         }

@@ -18,11 +18,11 @@ mod listen;
 mod mesh;
 mod names;
 mod per_list;
-#[cfg(test)]
-mod rig;
 mod rules;
 mod script;
 mod tag;
+#[cfg(test)]
+mod tests;
 
 pub use self::{
     chain::{Emptied, RouterChain},

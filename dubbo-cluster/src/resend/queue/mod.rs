@@ -90,8 +90,8 @@ impl<T: Clone + Send + 'static> DelayQueue<T> {
     pub fn push(&self, entry: Entry<T>, limit: usize) -> Result<(), Full<T>> {
         let starts = self.0.order.lock().push(entry, limit)?;
         if starts {
-            // detached: it holds what callers were told will be done, also when nobody holds the queue; it ends with the
-            // last item.
+            // It has what callers were told will be done, also when nobody holds the queue.
+            // detached: it ends with the last item
             tokio::spawn(driver::drive(Arc::clone(&self.0)));
         } else {
             self.0.changed.notify_one();

@@ -1,6 +1,6 @@
 //! Who is near.
 
-use super::super::rig::{Rig, call};
+use super::super::tests::{Rig, call};
 
 const SERVICE: &str = "a.B::.affinity-router";
 

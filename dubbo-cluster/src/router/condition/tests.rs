@@ -2,7 +2,7 @@
 
 use dubbo_core::invocation::Invocation;
 
-use super::super::rig::{Rig, call, call_with, generic_call};
+use super::super::tests::{Rig, call, call_with, generic_call};
 use crate::testing::invocation_of;
 
 const SERVICE: &str = "a.B::.condition-router";
@@ -123,7 +123,7 @@ fn cluster_t27_a_text_that_is_no_rule_leaves_the_last_good_one() {
     for bad in ["a==b", ",x", "=x"] {
         let rule = format!("conditions:\n  - '=> n=2'\n  - '{bad} => n=2'");
         rig.book.put(SERVICE, Some(&rule));
-        let mut candidates = super::super::rig::providers(&nodes);
+        let mut candidates = super::super::tests::providers(&nodes);
         router.route(&mut candidates, &rig.consumer, &call(&[]));
         assert_eq!(crate::testing::ports(&candidates), [1], "{bad}");
         let error = super::Rule::parse("k", &rule).expect_err(bad).to_string();
@@ -184,7 +184,7 @@ fn cluster_t28_a_condition_that_leaves_nobody_is_skipped_and_the_others_stay() {
 /// How many of `calls` go to each provider.
 fn shares(rig: &Rig, nodes: &[&str], calls: u32) -> Vec<u32> {
     let (providers, router) = (
-        super::super::rig::providers(nodes),
+        super::super::tests::providers(nodes),
         rig.router("condition-service"),
     );
     let call = call(&[]);
@@ -283,7 +283,10 @@ fn cluster_t30_traffic_that_is_disabled_goes_nowhere_and_says_so() {
         other.route("condition-service", &["", ""], &call(&[])),
         [1, 2]
     );
-    let (call, mut candidates) = (call(&[("a", "b")]), super::super::rig::providers(&["", ""]));
+    let (call, mut candidates) = (
+        call(&[("a", "b")]),
+        super::super::tests::providers(&["", ""]),
+    );
     let chain = gray.chain();
     let emptied = chain.route(&mut candidates, &gray.consumer, &call);
     assert_eq!(
@@ -309,7 +312,7 @@ fn rules_of_service_provider_and_consumer_have_slots_of_their_own() {
     ] {
         assert_eq!(rig.route(name, &nodes, &call(&[])), want, "{name}");
     }
-    let mut candidates = super::super::rig::providers(&nodes);
+    let mut candidates = super::super::tests::providers(&nodes);
     let chain = rig.chain();
     chain.listed(candidates.list());
     let routed = chain.route(&mut candidates, &rig.consumer, &call(&[]));
@@ -413,7 +416,7 @@ fn case_113_the_rule_of_an_application_is_for_all_its_services() {
             .extensions
             .create::<dyn dubbo_core::cluster::Router>("condition-app", &consumer)
             .expect("is made");
-        let mut candidates = super::super::rig::providers(&["n=1", "n=2"]);
+        let mut candidates = super::super::tests::providers(&["n=1", "n=2"]);
         router.route(&mut candidates, &consumer, &call(&[]));
         assert_eq!(crate::testing::ports(&candidates), [2], "{interface}");
     }

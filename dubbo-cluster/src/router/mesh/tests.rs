@@ -1,6 +1,6 @@
 //! Where virtual services send calls.
 
-use super::super::rig::{Rig, call, call_with, providers};
+use super::super::tests::{Rig, call, call_with, providers};
 use crate::testing::invocation_of;
 
 const KEY: &str = "users.MESHAPPRULE";

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::super::{
     RouterChain,
-    rig::{Rig, call, call_with, providers},
+    tests::{Rig, call, call_with, providers},
 };
 use crate::testing::{Answer, Fixed, Scripted, asking, join, ports};
 

@@ -1,6 +1,6 @@
 //! Where calls with tags go.
 
-use super::super::rig::{Rig, call, providers};
+use super::super::tests::{Rig, call, providers};
 
 const KEY: &str = "users.tag-router";
 
