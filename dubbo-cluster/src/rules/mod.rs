@@ -4,7 +4,7 @@
 //! code, config centers, a folder -> RuleBook -> one Followed<R> for each who goes by the rule
 //! ```
 //!
-//! Whoever goes by a rule [follows](RuleBook::follow) its [key](key) and is given what its own parser makes of the newest
+//! Whoever goes by a rule [follows](RuleBook::follow) its [key] and is given what its own parser makes of the newest
 //! text that counts. A text that is no rule changes nothing: the last good one stays.
 
 mod address;
