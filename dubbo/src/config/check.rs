@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use dubbo_cluster::resend::{dead_letter::DeadLetterStore, outcome::Outcome};
 use dubbo_core::{
     cluster::{Cluster, LoadBalance},
     config_center::ConfigCenter,
@@ -50,6 +51,7 @@ pub(super) fn check(
     check.metadata_services();
     check.provider();
     check.consumer();
+    check.retry();
 }
 
 struct Check<'c> {
@@ -509,6 +511,25 @@ impl Check<'_> {
         self.registry_ids(path, reference.registry_ids.as_ref());
         for url in reference.url.iter().flatten() {
             self.direct_url(&format!("{path}.url"), url);
+        }
+    }
+
+    /// Rules name plugins, too; of those a configuration can say at once that they are not there.
+    fn retry(&mut self) {
+        let Some(document) = &self.config.retry else {
+            return;
+        };
+        let letters = document.dead_letter.as_ref();
+        let store = letters.and_then(|letters| letters.store.as_ref());
+        self.plugin_opt::<dyn DeadLetterStore>("dubbo.retry.dead-letter.store", store);
+        for (name, policy) in &document.policies {
+            let Some(lost) = &policy.options.lost else {
+                continue;
+            };
+            let path = format!("dubbo.retry.policies.{name}");
+            self.plugin_opt::<dyn Outcome>(&format!("{path}.outcome"), lost.outcome.as_ref());
+            let store = lost.store.as_ref();
+            self.plugin_opt::<dyn DeadLetterStore>(&format!("{path}.dead-letter.store"), store);
         }
     }
 

@@ -133,15 +133,17 @@ fn feature_of(name: &str) -> Option<&'static str> {
 }
 
 /// The kinds of plugins that the features of [`FEATURES`] bring.
-const BEHIND_FEATURES: [&str; 4] = [
+const BEHIND_FEATURES: [&str; 5] = [
     "config center",
+    "dead letter store",
     "metadata report",
     "registry",
     "service discovery",
 ];
 
 /// Features of this crate, with the names that plugins have behind them.
-const FEATURES: [(&str, &str); 3] = [
+const FEATURES: [(&str, &str); 4] = [
+    ("durable", "disk"),
     ("etcd", "etcdv3 etcd"),
     ("nacos", "nacos"),
     ("zookeeper", "zookeeper"),

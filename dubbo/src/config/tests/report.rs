@@ -215,6 +215,14 @@ fn services_references_and_migrations_that_cannot_be_are_refused() {
              2147483647, found `-2`",
         ),
         (
+            "retry: {dead-letter: {store: disk, path: p}, \
+             policies: {p: {outcome: hodl, dead-letter: {store: tape}}}}",
+            "t.yaml:2:32: dubbo.retry.dead-letter.store: the dead letter store `disk` is not built in: add the feature \
+             `durable` to the dependency `dubbo`; none is linked\n\
+             t.yaml:2:72: dubbo.retry.policies.p.outcome: no outcome is called `hodl`; none is linked\n\
+             t.yaml:2:99: dubbo.retry.policies.p.dead-letter.store: no dead letter store is called `tape`; none is linked",
+        ),
+        (
             "consumer: {references: {A: {url: 'registry://h:1;tri://h:x;rest://h:1;injvm://h/S'}}}",
             "t.yaml:2:36: dubbo.consumer.references.A.url: `registry://` is not supported; write the registry under \
              `dubbo.registries` and its id under `registry-ids`\n\
