@@ -1,7 +1,7 @@
 //! Trying rules that route calls before anybody goes by them.
 //!
 //! ```
-//! use dubbo::{route, url::Url};
+//! use dubbo::{Url, route};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let providers: Vec<Url> = vec![
