@@ -99,7 +99,7 @@ impl Backoff {
 
     /// The wait after `failures` failures, 1 after the first; `waits` are those of this call so far. `timing` is what
     /// [`Adaptive`](BackoffKind::Adaptive) goes by.
-    pub fn wait(
+    pub(crate) fn wait(
         &self,
         failures: u32,
         waits: &mut Waits,

@@ -23,7 +23,7 @@ pub use self::{
     book::{GROUP, RuleBook},
     error::{RuleError, read},
     follow::Followed,
-    string_match::{StringMatch, glob},
+    string_match::{StringMatch, WholeText, glob},
 };
 pub(crate) use self::{
     error::{listed, read_document},

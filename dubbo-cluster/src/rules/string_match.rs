@@ -14,7 +14,7 @@ pub enum StringMatch {
     /// The text begins with this.
     Prefix(String),
     /// The whole text matches, as in Dubbo Java.
-    Regex(Regex),
+    Regex(WholeText),
     /// The text matches this [pattern](glob).
     Wildcard(String),
     /// There is no text, or an empty one.
@@ -22,6 +22,10 @@ pub enum StringMatch {
     /// There is a text, and it is not empty.
     NotEmpty,
 }
+
+/// A regular expression for the whole of a text.
+#[derive(Debug, Clone)]
+pub struct WholeText(Regex);
 
 impl StringMatch {
     /// Reads `{exact: …}` and the like. Without any condition that is a mistake, which is noted.
@@ -54,7 +58,7 @@ impl StringMatch {
         match self {
             Self::Exact(exact) => exact == text,
             Self::Prefix(prefix) => text.starts_with(prefix.as_str()),
-            Self::Regex(regex) => regex.is_match(text),
+            Self::Regex(WholeText(regex)) => regex.is_match(text),
             Self::Wildcard(pattern) => glob(pattern, text),
             Self::Empty => text.is_empty(),
             Self::NotEmpty => !text.is_empty(),
@@ -76,8 +80,9 @@ fn is_said(s: &mut Section<'_, '_>, key: &'static str) -> bool {
     s.string(key).is_some_and(|text| text != "false")
 }
 
-fn whole(text: &str) -> Option<Regex> {
-    Regex::new(&format!("^(?:{text})$")).ok()
+fn whole(text: &str) -> Option<WholeText> {
+    let regex = Regex::new(&format!("^(?:{text})$"));
+    regex.ok().map(WholeText)
 }
 
 #[cfg(test)]
