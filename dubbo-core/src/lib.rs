@@ -25,6 +25,7 @@ pub mod discovery;
 pub mod explain;
 pub mod extension;
 pub mod filter;
+pub mod http;
 pub mod invocation;
 pub mod invoker;
 pub mod list;
@@ -63,6 +64,7 @@ mod promises {
         shared::<dyn config_center::ConfigCenter>();
         shared::<dyn discovery::ServiceDiscovery>();
         shared::<dyn filter::Filter>();
+        shared::<dyn http::HttpHandler>();
         shared::<dyn invoker::Invoker>();
         shared::<dyn metadata::MetadataReport>();
         shared::<dyn payload::Message>();
@@ -79,6 +81,7 @@ mod promises {
         shared::<call::Stub>();
         shared::<provider::Service>();
         shared::<payload::Payload>();
+        sent::<http::HttpBody>();
         sent::<invocation::Invocation>();
         sent::<invocation::Reply>();
         sent::<streaming::Streaming<()>>();
