@@ -43,12 +43,28 @@ pub mod code {
     pub const PROTOCOL_ERROR: u32 = 1;
     /// The peer failed.
     pub const INTERNAL_ERROR: u32 = 2;
+    /// More was sent than there was room for.
+    pub const FLOW_CONTROL_ERROR: u32 = 3;
+    /// SETTINGS were not answered.
+    pub const SETTINGS_TIMEOUT: u32 = 4;
+    /// A frame came for a stream that was over.
+    pub const STREAM_CLOSED: u32 = 5;
+    /// A frame has a length that it cannot have.
+    pub const FRAME_SIZE_ERROR: u32 = 6;
     /// Nothing was done for the stream.
     pub const REFUSED_STREAM: u32 = 7;
     /// The stream is no longer wanted.
     pub const CANCEL: u32 = 8;
+    /// The header tables of both ends differ.
+    pub const COMPRESSION_ERROR: u32 = 9;
+    /// What was to be connected cannot be.
+    pub const CONNECT_ERROR: u32 = 10;
     /// Too much is asked.
     pub const ENHANCE_YOUR_CALM: u32 = 11;
+    /// TLS is not good enough.
+    pub const INADEQUATE_SECURITY: u32 = 12;
+    /// It is to be asked over HTTP/1.1.
+    pub const HTTP_1_1_REQUIRED: u32 = 13;
 }
 
 /// What a client sends first.

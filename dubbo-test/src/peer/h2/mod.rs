@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] or [`Client`] here is the `h2` crate behind a relay that sees every frame. The crate takes care of HPACK,
 //! windows and SETTINGS; the relay puts in any [`Frame`] that a test wants to send although the crate would not, and
-//! hands out those that came.
+//! hands out those that came. [`Scripted`] is a server without the crate, which goes by a table of [`Step`]s.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -27,10 +27,12 @@
 mod client;
 mod frame;
 mod relay;
+mod script;
 mod server;
 
 pub use client::{Call, Client, Response};
 pub use frame::{Frame, PREFACE, code, kind};
+pub use script::{Fields, Last, Scripted, Step};
 pub use server::{Request, Server, ServerConnection};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
