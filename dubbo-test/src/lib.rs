@@ -2,6 +2,7 @@
 //!
 //! - [`peer::dubbo`]: either end of the classic protocol, which sends exactly what a test says.
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
+//! - [`attack`]: what a peer does that means harm, against any address.
 //! - [`nacos`]: a Nacos server that can be stopped, frozen and looked into.
 //! - [`center`]: a config center that holds what a test says.
 //! - [`certificates`]: an authority and what it issues, as the files that TLS settings name.
@@ -17,6 +18,7 @@
 )]
 
 pub mod alloc;
+pub mod attack;
 pub mod center;
 pub mod certificates;
 pub mod logs;
