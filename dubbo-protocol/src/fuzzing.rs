@@ -11,6 +11,7 @@ use dubbo_hessian2::DecodeOptions;
 use http::{HeaderMap, HeaderValue};
 
 use crate::{
+    Compression,
     dubbo::{
         body::{
             event::Event,
@@ -20,7 +21,7 @@ use crate::{
         frame::{self as dubbo_frame, Received},
     },
     triple::{
-        frame::{Encoding, FrameDecoder},
+        frame::FrameDecoder,
         headers::{GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind},
         status_wire::{read_status, write_status},
         wrapper::{self, Wrapper},
@@ -30,11 +31,11 @@ use crate::{
 /// The messages in `bytes`, pushed `chunk` at a time, and how the stream ends.
 pub fn messages(
     limit: usize,
-    gzip: bool,
+    compression: Option<Compression>,
     bytes: &[u8],
     chunk: usize,
 ) -> (Vec<Bytes>, Result<(), Status>) {
-    let mut decoder = FrameDecoder::new(limit, gzip.then_some(Encoding::Gzip));
+    let mut decoder = FrameDecoder::new(limit, compression);
     let mut messages = Vec::new();
     for chunk in bytes.chunks(chunk.max(1)) {
         decoder.push(Bytes::copy_from_slice(chunk));
@@ -48,6 +49,16 @@ pub fn messages(
     }
     let end = decoder.finish();
     (messages, end)
+}
+
+/// `message` in an envelope that says that it is compressed, and whether it is: not if that would make it longer.
+pub fn envelope(compression: Compression, message: &[u8]) -> (Vec<u8>, bool) {
+    let packed = compression.compress(message);
+    let message = packed.as_deref().unwrap_or(message);
+    let mut envelope = vec![1];
+    envelope.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    envelope.put_slice(message);
+    (envelope, packed.is_some())
 }
 
 /// Reads Triple's wrapper from `bytes`, and what is written of it again; `None` when it is none.

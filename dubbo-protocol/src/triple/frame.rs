@@ -3,25 +3,16 @@
 //! No I/O here: bytes go in as they come, messages come out. An envelope has nothing to do with HTTP/2's frames; it may
 //! share one with others or be spread over many.
 
-use std::io::Read as _;
-
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use dubbo_core::{
     payload::{CodecError, Payload},
     status::{Origin, Status},
 };
-use flate2::bufread::MultiGzDecoder;
 
-use super::form::Form;
-
-/// How the messages of a stream are compressed, when their flag says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
-    /// RFC 1952.
-    Gzip,
-    /// Not at all.
-    Identity,
-}
+use super::{
+    compression::{Compression, DecompressError, Packing},
+    form::Form,
+};
 
 /// Cuts messages out of a stream of bytes.
 ///
@@ -30,7 +21,7 @@ pub(crate) enum Encoding {
 #[derive(Debug)]
 pub(crate) struct FrameDecoder {
     limit: usize,
-    encoding: Option<Encoding>,
+    compression: Option<Compression>,
     input: Bytes,
     state: State,
 }
@@ -50,12 +41,12 @@ struct Prefix {
 }
 
 impl FrameDecoder {
-    /// A decoder for messages of at most `limit` bytes, before and after inflating; `encoding` is what the headers
-    /// announced.
-    pub(crate) fn new(limit: usize, encoding: Option<Encoding>) -> Self {
+    /// A decoder for messages of at most `limit` bytes, before and after inflating; `compression` is what the headers
+    /// announced for those whose flag says that they are compressed.
+    pub(crate) fn new(limit: usize, compression: Option<Compression>) -> Self {
         Self {
             limit,
-            encoding,
+            compression,
             input: Bytes::new(),
             state: State::start(),
         }
@@ -147,29 +138,20 @@ impl FrameDecoder {
         if !prefix.compressed || message.is_empty() {
             return Ok(message);
         }
-        if self.encoding != Some(Encoding::Gzip) {
+        let Some(compression) = self.compression else {
             return Err(broken(Status::invalid_argument(
                 "a message is compressed, but the headers name no compression in grpc-encoding",
             )));
-        }
-        let mut inflated = Vec::new();
-        // One byte more than allowed, to tell a message at the limit from one beyond it.
-        let bound = u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_add(1));
-        MultiGzDecoder::new(&message[..])
-            .take(bound)
-            .read_to_end(&mut inflated)
-            .map_err(|error| {
-                let text = format!("a message of {} bytes is no gzip: {error}", message.len());
-                broken(Status::invalid_argument(text)).with_source(error)
-            })?;
-        if inflated.len() > self.limit {
-            return Err(broken(Status::resource_exhausted(format!(
-                "a message of {} bytes inflates to more than the limit of {} bytes for received messages",
-                message.len(),
-                self.limit
-            ))));
-        }
-        Ok(inflated.into())
+        };
+        let inflated = compression.decompress(&message, self.limit);
+        inflated.map(Bytes::from).map_err(|error| {
+            let text = error.to_string();
+            broken(match error {
+                DecompressError::Broken { .. } => Status::invalid_argument(text),
+                DecompressError::TooLarge { .. } => Status::resource_exhausted(text),
+            })
+            .with_source(error)
+        })
     }
 }
 
@@ -203,16 +185,25 @@ impl Prefix {
     }
 }
 
+/// How one side of a call sends its messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sending {
+    /// The most bytes that a message may have, before it is compressed.
+    pub(crate) limit: usize,
+    /// How those are compressed that are worth it.
+    pub(crate) packing: Option<Packing>,
+}
+
 /// Puts `payload` into an envelope, in one buffer made to measure.
 ///
 /// # Errors
 ///
-/// Code 8 when it is over `limit`, 13 when it cannot be written in `form`.
-pub(crate) fn encode(payload: &Payload, form: &Form, limit: usize) -> Result<Bytes, Status> {
+/// Code 8 when it is over the limit, 13 when it cannot be written in `form`.
+pub(crate) fn encode(payload: &Payload, form: &Form, sending: Sending) -> Result<Bytes, Status> {
     let known = form.encoded_len(payload).unwrap_or(0);
-    check_sent(known, limit)?;
+    check_sent(known, sending.limit)?;
     let mut envelope = BytesMut::with_capacity(PREFIX + known);
-    append(payload, form, limit, &mut envelope)?;
+    append(payload, form, sending, &mut envelope)?;
     Ok(envelope.freeze())
 }
 
@@ -224,10 +215,32 @@ pub(crate) fn encode(payload: &Payload, form: &Form, limit: usize) -> Result<Byt
 pub(crate) fn append(
     payload: &Payload,
     form: &Form,
-    limit: usize,
+    sending: Sending,
     out: &mut BytesMut,
 ) -> Result<(), Status> {
-    append_with(limit, out, |out| form.write(payload, out))
+    let start = out.len();
+    append_with(sending.limit, out, |out| form.write(payload, out))?;
+    if let Some(packing) = sending.packing {
+        pack(packing, start, out);
+    }
+    Ok(())
+}
+
+/// Compresses the message of the envelope that begins at `start`, if that is worth it.
+fn pack(packing: Packing, start: usize, out: &mut BytesMut) {
+    let message = start + PREFIX;
+    let packed = packing.pack(&out[message..]);
+    // It is shorter than the message, whose length was one.
+    let Some((packed, len)) = packed.and_then(|packed| {
+        let len = u32::try_from(packed.len()).ok()?;
+        Some((packed, len))
+    }) else {
+        return;
+    };
+    out.truncate(message);
+    out[start] = COMPRESSED;
+    out[start + 1..message].copy_from_slice(&len.to_be_bytes());
+    out.extend_from_slice(&packed);
 }
 
 /// Puts what `write` appends into an envelope after what `out` has already.
@@ -257,7 +270,12 @@ pub(crate) fn append_with(
     }
 }
 
-fn check_sent(len: usize, limit: usize) -> Result<u32, Status> {
+/// The length as an envelope has it.
+///
+/// # Errors
+///
+/// Code 8 when it is over `limit`.
+pub(crate) fn check_sent(len: usize, limit: usize) -> Result<u32, Status> {
     u32::try_from(len)
         .ok()
         .filter(|_| len <= limit)
@@ -277,10 +295,7 @@ const PREFIX: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use dubbo_core::{payload::Codec, status::Code};
-    use flate2::{Compression, write::GzEncoder};
 
     use super::*;
 
@@ -289,10 +304,8 @@ mod tests {
         [&[flags][..], &len.to_be_bytes(), message].concat()
     }
 
-    fn gzip(plain: &[u8]) -> Vec<u8> {
-        let mut out = GzEncoder::new(Vec::new(), Compression::best());
-        out.write_all(plain).expect("in memory");
-        out.finish().expect("in memory")
+    fn packed(compression: Compression, plain: &[u8]) -> Vec<u8> {
+        compression.compress(plain).expect("it is shorter")
     }
 
     fn all(decoder: &mut FrameDecoder, chunks: &[&[u8]]) -> Result<Vec<Bytes>, Status> {
@@ -307,8 +320,8 @@ mod tests {
         Ok(messages)
     }
 
-    fn code(encoding: Option<Encoding>, bytes: &[u8]) -> Code {
-        all(&mut FrameDecoder::new(16, encoding), &[bytes])
+    fn code(compression: Option<Compression>, bytes: &[u8]) -> Code {
+        all(&mut FrameDecoder::new(16, compression), &[bytes])
             .expect_err("refused")
             .code()
     }
@@ -361,65 +374,127 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_inflated_and_may_alternate_with_plain_messages() {
-        let bytes = [
-            envelope(1, &gzip(b"packed")),
-            envelope(0, b"plain"),
-            envelope(1, b""),
-        ]
-        .concat();
-        let got = all(&mut FrameDecoder::new(64, Some(Encoding::Gzip)), &[&bytes]);
-        assert_eq!(got.expect("valid"), [&b"packed"[..], b"plain", b""]);
+    fn compressed_messages_are_inflated_and_may_alternate_with_plain_ones() {
+        let long = [b'a'; 50];
+        for compression in Compression::ALL {
+            let bytes = [
+                envelope(1, &packed(compression, &long)),
+                envelope(0, b"plain"),
+                envelope(1, b""),
+                envelope(1, &packed(compression, &long)),
+            ]
+            .concat();
+            let want = [&long[..], b"plain", b"", &long];
+            for size in [bytes.len(), 1] {
+                let chunks: Vec<_> = bytes.chunks(size).collect();
+                let mut decoder = FrameDecoder::new(64, Some(compression));
+                let got = all(&mut decoder, &chunks).expect("valid");
+                assert_eq!(got, want, "{compression}, {size} bytes at a time");
+            }
+        }
     }
 
     #[test]
     fn a_message_at_the_limit_passes_and_one_beyond_does_not() {
         let limit = 1000;
-        let run = |plain: &[u8], flags, body: &[u8]| {
-            let mut decoder = FrameDecoder::new(limit, Some(Encoding::Gzip));
+        let run = |compression, plain: &[u8], flags, body: &[u8]| {
+            let mut decoder = FrameDecoder::new(limit, Some(compression));
             let got = all(&mut decoder, &[&envelope(flags, body)]);
             got.map(|messages| assert_eq!(messages, [plain]))
         };
         let (fits, over) = (vec![7; limit], vec![7; limit + 1]);
-        run(&fits, 0, &fits).expect("fits");
-        run(&fits, 1, &gzip(&fits)).expect("fits");
-        let error = run(&over, 0, &over).expect_err("over");
-        assert_eq!(error.code(), Code::ResourceExhausted);
-        assert!(error.message().contains("1001"), "{error}");
-        let error = run(&over, 1, &gzip(&over)).expect_err("over");
-        assert_eq!(error.code(), Code::ResourceExhausted);
-        assert!(error.message().contains("limit of 1000"), "{error}");
+        for compression in Compression::ALL {
+            run(compression, &fits, 0, &fits).expect("fits");
+            run(compression, &fits, 1, &packed(compression, &fits)).expect("fits");
+            let error = run(compression, &over, 0, &over).expect_err("over");
+            assert_eq!(error.code(), Code::ResourceExhausted);
+            assert!(error.message().contains("1001"), "{error}");
+            let error = run(compression, &over, 1, &packed(compression, &over));
+            let error = error.expect_err("over");
+            assert_eq!(error.code(), Code::ResourceExhausted);
+            assert!(error.message().contains("limit of 1000"), "{error}");
+        }
     }
 
     #[test]
     fn broken_streams_have_exact_codes() {
-        let gzip_encoding = Some(Encoding::Gzip);
-        for (encoding, bytes, want) in [
+        for (compression, bytes, want) in [
             (None, &[0, 0, 0][..], Code::InvalidArgument),
             (None, &[0, 0, 0, 0, 2, 9], Code::InvalidArgument),
             (None, &[2, 0, 0, 0, 0], Code::Internal),
             (None, &[0x80, 0, 0, 0, 0], Code::Internal),
             (None, &[1, 0, 0, 0, 1, 9], Code::InvalidArgument),
             (
-                Some(Encoding::Identity),
+                Some(Compression::Gzip),
                 &[1, 0, 0, 0, 1, 9],
                 Code::InvalidArgument,
             ),
-            (gzip_encoding, &[1, 0, 0, 0, 1, 9], Code::InvalidArgument),
             (None, &[0, 0, 0, 0, 17], Code::ResourceExhausted),
         ] {
-            assert_eq!(code(encoding, bytes), want, "{bytes:?}");
+            assert_eq!(code(compression, bytes), want, "{bytes:?}");
         }
+    }
+
+    fn plainly(limit: usize) -> Sending {
+        Sending {
+            limit,
+            packing: None,
+        }
+    }
+
+    #[test]
+    fn messages_are_compressed_from_a_length_on_if_that_makes_them_shorter() {
+        let form = Form::Plain(Codec::Protobuf);
+        let (short, long) = ([b'a'; 99], [b'a'; 100]);
+        let noise: Vec<u8> = (0..200)
+            .map(|n: u32| (n * n * 7).to_be_bytes()[2] ^ n.to_be_bytes()[3])
+            .collect();
+        for compression in Compression::ALL {
+            let sending = Sending {
+                limit: 200,
+                packing: Some(Packing {
+                    compression,
+                    min_size: 100,
+                }),
+            };
+            let mut out = BytesMut::new();
+            for message in [&long[..], &short, b"", &noise, &long] {
+                let payload = Payload::encoded(Codec::Protobuf, Bytes::copy_from_slice(message));
+                append(&payload, &form, sending, &mut out).expect("fits");
+            }
+            let flags: Vec<_> = envelopes(&out).iter().map(|envelope| envelope[0]).collect();
+            assert_eq!(flags, [1, 0, 0, 0, 1], "{compression}");
+            let mut decoder = FrameDecoder::new(200, Some(compression));
+            let got = all(&mut decoder, &[&out]).expect("valid");
+            assert_eq!(got, [&long[..], &short, b"", &noise, &long]);
+
+            // The limit is on what the application gives.
+            let payload = Payload::encoded(Codec::Protobuf, Bytes::from(vec![0; 201]));
+            let error = encode(&payload, &form, sending).expect_err("over");
+            assert_eq!(error.code(), Code::ResourceExhausted);
+        }
+    }
+
+    fn envelopes(mut bytes: &[u8]) -> Vec<&[u8]> {
+        let mut all = Vec::new();
+        while let [_, a, b, c, d, ..] = *bytes {
+            let len = u32::from_be_bytes([a, b, c, d]) as usize;
+            let (envelope, rest) = bytes.split_at(PREFIX + len);
+            all.push(envelope);
+            bytes = rest;
+        }
+        all
     }
 
     #[test]
     fn what_is_encoded_has_one_exact_buffer_and_a_limit() {
         let payload = Payload::encoded(Codec::Protobuf, Bytes::from_static(b"abc"));
-        let bytes = encode(&payload, &Form::Plain(Codec::Protobuf), 3).expect("fits");
+        let bytes = encode(&payload, &Form::Plain(Codec::Protobuf), plainly(3)).expect("fits");
         assert_eq!(bytes, envelope(0, b"abc"));
-        let error = encode(&payload, &Form::Plain(Codec::Protobuf), 2).expect_err("over");
+        let error = encode(&payload, &Form::Plain(Codec::Protobuf), plainly(2)).expect_err("over");
         assert_eq!(error.code(), Code::ResourceExhausted);
-        let error = encode(&payload, &Form::Plain(Codec::Json), 3).expect_err("other codec");
+        let error =
+            encode(&payload, &Form::Plain(Codec::Json), plainly(3)).expect_err("other codec");
         assert_eq!(error.code(), Code::Internal);
     }
 
@@ -428,7 +503,12 @@ mod tests {
         let mut out = BytesMut::new();
         for message in [&b"one"[..], b"too long", b"two"] {
             let payload = Payload::encoded(Codec::Protobuf, Bytes::from_static(message));
-            let appended = append(&payload, &Form::Plain(Codec::Protobuf), 3, &mut out);
+            let appended = append(
+                &payload,
+                &Form::Plain(Codec::Protobuf),
+                plainly(3),
+                &mut out,
+            );
             assert_eq!(appended.is_ok(), message.len() <= 3);
         }
         assert_eq!(out, [envelope(0, b"one"), envelope(0, b"two")].concat());

@@ -45,7 +45,8 @@ impl Limits {
     }
 }
 
-struct Size(usize);
+/// A number of bytes, with a unit or without.
+pub(super) struct Size(pub(super) usize);
 
 impl UrlValue for Size {
     fn parse(text: &str) -> Result<Self, String> {

@@ -16,9 +16,10 @@ use tokio::task::coop::poll_proceed;
 
 use super::{
     super::{
+        compression::Compression,
         form::is_wrapped,
         frame::FrameDecoder,
-        headers::{encoding, is_grpc},
+        headers::{GRPC_ENCODING, is_grpc},
         status_wire::{from_http_status, names_exception, read_status},
     },
     connection::Connection,
@@ -63,15 +64,16 @@ impl Answer {
             let status = from_http_status(http, headers.get(CONTENT_TYPE));
             return Err(place.name_always(status));
         }
-        let encoding = encoding(&headers).map_err(|name| {
+        let compression = Compression::announced(&headers, &GRPC_ENCODING).map_err(|unknown| {
             place.name(broken(format!(
-                "the messages of the answer are compressed as {name:?}; only gzip was offered"
+                "the messages of the answer are compressed as {:?}; only gzip, deflate and zstd were offered",
+                unknown.name()
             )))
         })?;
         let exception = names_exception(&headers);
         let incoming = Incoming {
             stream,
-            decoder: FrameDecoder::new(limit, encoding),
+            decoder: FrameDecoder::new(limit, compression),
             connection: Arc::clone(connection),
             place: place.clone(),
             exception,

@@ -13,16 +13,16 @@ use dubbo_core::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
-    header::{CONTENT_TYPE, TE, USER_AGENT},
+    header::{TE, USER_AGENT},
     uri::{Authority, PathAndQuery, Scheme},
 };
 
-use super::super::{
-    headers::{
-        GRPC_ACCEPT_ENCODING, GRPC_TIMEOUT, GZIP, OUR_USER_AGENT, TRI_SERVICE_GROUP,
-        TRI_SERVICE_VERSION,
+use super::{
+    super::{
+        headers::{GRPC_TIMEOUT, OUR_USER_AGENT, TRI_SERVICE_GROUP, TRI_SERVICE_VERSION},
+        timeout,
     },
-    timeout,
+    manner::Manner,
 };
 
 /// Makes the heads of the requests to one service; what does not change from call to call is made once.
@@ -34,6 +34,8 @@ pub(super) struct Heads {
     descriptor: Arc<ServiceDescriptor>,
     /// By the position of the method.
     uris: Box<[Uri]>,
+    /// How the messages after them are written.
+    pub(super) manner: Manner,
     service: ServiceKey,
     group: Option<HeaderValue>,
     version: Option<HeaderValue>,
@@ -74,9 +76,15 @@ impl Heads {
             authority,
             descriptor: Arc::clone(descriptor),
             uris,
+            manner: Manner::PLAIN,
             service,
             token: None,
         })
+    }
+
+    /// For messages that are written so.
+    pub(super) fn with_manner(self, manner: Manner) -> Self {
+        Self { manner, ..self }
     }
 
     /// With what the provider wants to see in every call, unless a caller sends another one.
@@ -109,9 +117,8 @@ impl Heads {
         remaining: Option<Duration>,
     ) -> Result<Request<()>, Status> {
         let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
-        headers.insert(CONTENT_TYPE, GRPC_PROTO);
+        self.manner.describe(method, &mut headers);
         headers.insert(TE, TRAILERS);
-        headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
         if let Some(remaining) = remaining {
             // Digits and a letter: always legal.
             if let Ok(value) =
@@ -224,7 +231,6 @@ fn named(what: &str, value: &str) -> Result<HeaderValue, String> {
 }
 
 const TOKEN: HeaderName = HeaderName::from_static("token");
-const GRPC_PROTO: HeaderValue = HeaderValue::from_static("application/grpc+proto");
 const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
 
 const PER_HEADER: usize = 32;
@@ -291,7 +297,7 @@ mod tests {
             headers,
             [
                 ("content-type", "application/grpc+proto"),
-                ("grpc-accept-encoding", "gzip"),
+                ("grpc-accept-encoding", "gzip,deflate,zstd"),
                 ("grpc-timeout", "1500000u"),
                 ("te", "trailers"),
                 (

@@ -103,6 +103,7 @@ impl TripleInvoker {
             let (place, deadline) = (call.place.clone(), call.deadline);
             let keep = || Keep {
                 place,
+                codec: self.terms.heads.manner.codec,
                 rules: self.terms.rules.clone(),
                 deadline,
                 uploads: self.uploads.clone(),

@@ -8,7 +8,7 @@ use std::{
 use dubbo_core::{
     attachments::Attachments,
     invocation::{Body, LateTrailers, PayloadStream, Reply},
-    payload::{Payload, Rules},
+    payload::{Codec, Payload, Rules},
     status::Status,
 };
 use futures_core::Stream;
@@ -25,6 +25,8 @@ use crate::endpoint::{Counted, Deadline, Place};
 /// What lives as long as a reply stream.
 pub(super) struct Keep {
     pub(super) place: Place,
+    /// How messages of a proto file are written.
+    pub(super) codec: Codec,
     /// By which the replies are read.
     pub(super) rules: Rules,
     pub(super) deadline: Option<Deadline>,
@@ -62,6 +64,7 @@ struct Open {
     upload: Option<AbortOnDropHandle<Result<(), Status>>>,
     expiry: Option<(Deadline, Pin<Box<Sleep>>)>,
     place: Place,
+    codec: Codec,
     rules: Rules,
     late: LateTrailers,
     _counted: [Counted; 2],
@@ -80,6 +83,7 @@ impl Open {
                 .deadline
                 .map(|deadline| (deadline, Box::pin(sleep_until(deadline.at)))),
             place: keep.place,
+            codec: keep.codec,
             rules: keep.rules,
             late,
             _counted: keep.counted,
@@ -125,10 +129,12 @@ impl Stream for Replies {
             return Poll::Ready(None);
         };
         let ended = match ready!(open.poll(cx)) {
-            Event::Message(bytes) => match form::reply(&open.place.method, bytes, &open.rules) {
-                Ok(payload) => return Poll::Ready(Some(Ok(payload))),
-                Err(status) => Err(open.place.name(status)),
-            },
+            Event::Message(bytes) => {
+                match form::reply(&open.place.method, open.codec, bytes, &open.rules) {
+                    Ok(payload) => return Poll::Ready(Some(Ok(payload))),
+                    Err(status) => Err(open.place.name(status)),
+                }
+            }
             Event::End(ended) => ended,
         };
         let item = match ended {

@@ -11,7 +11,10 @@ use futures_core::Stream as _;
 use h2::{Reason, SendStream};
 use tokio::task::coop::poll_proceed;
 
-use super::super::{form::Form, frame};
+use super::super::{
+    form::Form,
+    frame::{self, Sending},
+};
 use crate::endpoint::Place;
 
 /// The request side of a streaming call.
@@ -20,7 +23,7 @@ use crate::endpoint::Place;
 pub(super) struct Upload {
     messages: PayloadStream,
     stream: SendStream<Bytes>,
-    limit: usize,
+    sending: Sending,
     form: Form,
     place: Place,
     /// A message that waits for room.
@@ -30,18 +33,19 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// Sends `messages` of at most `limit` bytes each to `stream`.
+    /// Sends `messages` to `stream`, as `sending` and `form` say.
     pub(super) fn new(
         messages: PayloadStream,
         stream: SendStream<Bytes>,
-        limit: usize,
+        sending: Sending,
+        form: Form,
         place: Place,
     ) -> Self {
         Self {
             messages,
             stream,
-            limit,
-            form: Form::of_requests(&place.method),
+            sending,
+            form,
             place,
             held: None,
             begun: false,
@@ -109,7 +113,7 @@ impl Upload {
             match next {
                 Some(Ok(payload)) => {
                     self.begun = true;
-                    match frame::encode(&payload, &self.form, self.limit) {
+                    match frame::encode(&payload, &self.form, self.sending) {
                         Ok(message) => self.held = Some(message),
                         Err(status) => return Poll::Ready(Err(self.place.name(status))),
                     }
