@@ -66,6 +66,7 @@ struct Rpc {
     input: Side,
     output: Side,
     idempotent: bool,
+    no_side_effects: bool,
     doc: TokenStream,
     deprecated: TokenStream,
 }
@@ -163,11 +164,13 @@ impl<'a> Parts<'a> {
             let (wire_name, kind) = (&rpc.wire_name, rpc.kind.variant());
             let (input, output) = (&rpc.input.proto, &rpc.output.proto);
             let idempotent = rpc.idempotent;
+            let no_side_effects = rpc.no_side_effects;
             quote! {
                 #core::MethodDescriptor {
                     input: #core::Cow::Borrowed(#input),
                     output: #core::Cow::Borrowed(#output),
                     idempotent: #idempotent,
+                    no_side_effects: #no_side_effects,
                     ..#core::MethodDescriptor::new(#wire_name, #core::CallKind::#kind)
                 }
             }
@@ -392,6 +395,7 @@ impl Rpc {
             input: Side::new(services, &method.input_proto_type, &method.input_type),
             output: Side::new(services, &method.output_proto_type, &method.output_type),
             idempotent: level != IdempotencyLevel::IdempotencyUnknown,
+            no_side_effects: level == IdempotencyLevel::NoSideEffects,
             doc: doc_or(
                 &method.comments,
                 &format!(" The rpc `{}`.", method.proto_name),

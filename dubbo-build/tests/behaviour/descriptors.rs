@@ -21,18 +21,19 @@ use crate::generated::{
 fn methods_have_their_wire_names_kinds_and_types() {
     assert_eq!(GREETER_DESCRIPTOR.interface(), "greet.Greeter");
     let (request, response) = ("greet.GreetRequest", "greet.GreetResponse");
-    for (method, name, kind, idempotent) in [
-        (0, "Greet", CallKind::Unary, false),
-        (1, "GreetServerStream", CallKind::ServerStream, false),
-        (2, "GreetClientStream", CallKind::ClientStream, false),
-        (3, "GreetBidi", CallKind::BidiStream, false),
-        (4, "lowerCase", CallKind::Unary, true),
-        (5, "OldGreet", CallKind::Unary, true),
+    for (method, name, kind, idempotent, no_side_effects) in [
+        (0, "Greet", CallKind::Unary, false, false),
+        (1, "GreetServerStream", CallKind::ServerStream, false, false),
+        (2, "GreetClientStream", CallKind::ClientStream, false, false),
+        (3, "GreetBidi", CallKind::BidiStream, false, false),
+        (4, "lowerCase", CallKind::Unary, true, true),
+        (5, "OldGreet", CallKind::Unary, true, false),
     ] {
         let want = MethodDescriptor {
             input: request.into(),
             output: response.into(),
             idempotent,
+            no_side_effects,
             ..MethodDescriptor::new(name, kind)
         };
         assert_eq!(GREETER_DESCRIPTOR.methods()[method], want);

@@ -42,6 +42,9 @@ pub struct MethodDescriptor {
     pub output: Cow<'static, str>,
     /// Whether the definition promises that repeating a call does no harm.
     pub idempotent: bool,
+    /// Whether it promises that a call changes nothing (`NO_SIDE_EFFECTS` in a proto file), so that HTTP's `GET` can make
+    /// one. Such a method is [`idempotent`](Self::idempotent) as well.
+    pub no_side_effects: bool,
     /// Whether callers do not wait for an answer. Protocols that cannot do without one wait all the same.
     pub one_way: bool,
     /// What Java calls its parameters, for a method without an IDL: its messages are hessian values, and its name may be
@@ -58,6 +61,7 @@ impl MethodDescriptor {
             input: Cow::Borrowed(""),
             output: Cow::Borrowed(""),
             idempotent: false,
+            no_side_effects: false,
             one_way: false,
             java: None,
         }

@@ -6,6 +6,7 @@ use std::{borrow::Cow, fmt};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JavaSignature {
     parameters: Vec<Cow<'static, str>>,
+    names: Vec<Cow<'static, str>>,
     descriptor: String,
     declaration: Option<Declaration>,
 }
@@ -20,9 +21,27 @@ impl JavaSignature {
         }
         Self {
             parameters,
+            names: Vec::new(),
             descriptor,
             declaration: None,
         }
+    }
+
+    /// Adds what the parameters are called: callers who write JSON may give them by name.
+    ///
+    /// # Panics
+    ///
+    /// When there is another number of names than of parameters.
+    pub fn named(mut self, names: impl IntoIterator<Item = impl Into<Cow<'static, str>>>) -> Self {
+        self.names = names.into_iter().map(Into::into).collect();
+        assert_eq!(
+            self.names.len(),
+            self.parameters.len(),
+            "each parameter has a name: {:?} of {:?}",
+            self.names,
+            self.parameters
+        );
+        self
     }
 
     /// Adds how Java's source declares the method.
@@ -34,6 +53,11 @@ impl JavaSignature {
     /// The types, as `Class.getName()` gives them.
     pub fn parameters(&self) -> &[Cow<'static, str>] {
         &self.parameters
+    }
+
+    /// What they are called, if that is known: else there are none.
+    pub fn names(&self) -> &[Cow<'static, str>] {
+        &self.names
     }
 
     /// The JVM's descriptor of them all: `Ljava/lang/String;[I` (`docs/spec/dubbo-protocol.md` §12).

@@ -2,7 +2,7 @@
 //!
 //! What turns messages into values, and types into names, is in `codegen::java`.
 
-use heck::ToShoutySnakeCase;
+use heck::{ToLowerCamelCase, ToShoutySnakeCase};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote_spanned};
 use syn::{Attribute, Path, Type, ext::IdentExt, parse_quote};
@@ -113,6 +113,14 @@ impl Paths {
             }
             (None, _) => None,
         };
+        let names = match &method.requests {
+            Requests::Values(values) if !values.is_empty() => {
+                let names = values.iter();
+                let names = names.map(|(ident, _)| ident.unraw().to_string().to_lower_camel_case());
+                Some(code!(.names([#(#names),*])))
+            }
+            Requests::Values(_) | Requests::Stream(..) => None,
+        };
         let requests = match &method.requests {
             Requests::Stream(_, item) => {
                 let name = name_of(item);
@@ -129,6 +137,7 @@ impl Paths {
         code! {
             #java::MethodSpec::new(#name)
                 #parameters
+                #names
                 #requests
                 .returns(#returns)
                 .kind(#core::CallKind::#kind)

@@ -15,6 +15,7 @@ pub struct MethodSpec {
     name: Cow<'static, str>,
     kind: CallKind,
     parameters: Option<Vec<Declared>>,
+    names: Vec<Cow<'static, str>>,
     requests: Option<Declared>,
     returns: Option<Declared>,
     one_way: bool,
@@ -28,6 +29,7 @@ impl MethodSpec {
             name: name.into(),
             kind: CallKind::Unary,
             parameters: None,
+            names: Vec::new(),
             requests: None,
             returns: None,
             one_way: false,
@@ -45,6 +47,12 @@ impl MethodSpec {
     /// as in Java's source, `int[]` and `java.lang.String[]`.
     pub fn parameters_as(self, names: impl IntoIterator<Item = &'static str>) -> Self {
         self.parameters(names.into_iter().map(class_name))
+    }
+
+    /// What its parameters are called: who calls it with JSON may give them by name. No other call depends on it.
+    pub fn names(mut self, names: impl IntoIterator<Item = impl Into<Cow<'static, str>>>) -> Self {
+        self.names = names.into_iter().map(Into::into).collect();
+        self
     }
 
     /// The type of the items of a stream of requests.
@@ -114,9 +122,14 @@ impl MethodSpec {
             one_way: self.one_way,
             ..MethodDescriptor::java(self.name, self.kind, names, returns.name)
         };
-        method.java = method
-            .java
-            .map(|java| Arc::new(Arc::unwrap_or_clone(java).declared(declaration)));
+        method.java = method.java.map(|java| {
+            let java = Arc::unwrap_or_clone(java).declared(declaration);
+            Arc::new(if self.names.is_empty() {
+                java
+            } else {
+                java.named(self.names)
+            })
+        });
         method
     }
 }
@@ -178,7 +191,8 @@ impl From<Cow<'static, str>> for Declared {
 ///
 /// # Panics
 ///
-/// When two methods have one name and the same parameters: callers could reach one of them only.
+/// When two methods have one name and the same parameters: callers could reach one of them only. When a method has another
+/// number of names for its parameters than of parameters.
 pub fn descriptor(
     interface: impl Into<Cow<'static, str>>,
     version: Option<&'static str>,

@@ -11,6 +11,7 @@ mod class_name;
 mod describe;
 mod exception;
 mod generic;
+mod json;
 mod merge;
 mod message;
 mod ret;
@@ -30,5 +31,6 @@ pub use self::{
 pub(crate) use self::{
     attachments::{read_attachments, write_attachments_with},
     exception::{from_throwable, to_throwable},
+    json::{read_json_arguments, write_json_result},
     message::{options, shared_rules},
 };

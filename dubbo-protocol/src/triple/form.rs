@@ -9,12 +9,15 @@ use dubbo_core::{
 };
 
 use super::wrapper::{self, Wrapper};
+use crate::java::write_json_result;
 
 /// The form of the messages that one side of a call sends.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
     /// The arguments of a method without an IDL.
     Arguments(MethodRef),
+    /// The results of a method without an IDL, as JSON.
+    Json,
     /// Messages of a proto file.
     Plain(Codec),
     /// The results of a method without an IDL, in the dialect of its caller.
@@ -31,12 +34,12 @@ pub(crate) enum Dialect {
 }
 
 impl Form {
-    /// That of the requests of `method`.
-    pub(crate) fn of_requests(method: &MethodRef) -> Self {
+    /// That of the requests of `method`, where messages of a proto file are written as `codec`.
+    pub(crate) fn of_requests(method: &MethodRef, codec: Codec) -> Self {
         if is_wrapped(method) {
             Self::Arguments(method.clone())
         } else {
-            Self::Plain(Codec::Protobuf)
+            Self::Plain(codec)
         }
     }
 
@@ -44,7 +47,7 @@ impl Form {
     pub(super) fn encoded_len(&self, payload: &Payload) -> Option<usize> {
         match self {
             Self::Plain(codec) => payload.encoded_len(*codec),
-            Self::Arguments(_) | Self::Results(..) => None,
+            Self::Arguments(_) | Self::Json | Self::Results(..) => None,
         }
     }
 
@@ -52,6 +55,7 @@ impl Form {
     pub(super) fn write(&self, payload: &Payload, out: &mut BytesMut) -> Result<(), CodecError> {
         match self {
             Self::Plain(codec) => payload.encode(*codec, out),
+            Self::Json => write_json_result(payload, out),
             Self::Arguments(method) => {
                 let values = payload.encode_values(Codec::Hessian2)?;
                 let values = values.iter().map(|value| &value[..]);
@@ -126,17 +130,22 @@ pub(crate) fn streamed_request(
     }
 }
 
-/// A message of an answer of `method`. Hessian values are read by `rules`.
+/// A message of an answer of `method`: of the form `codec`, or hessian values, which are read by `rules`.
 ///
 /// # Errors
 ///
 /// As [`read_result`].
-pub(crate) fn reply(method: &MethodRef, message: Bytes, rules: &Rules) -> Result<Payload, Status> {
+pub(crate) fn reply(
+    method: &MethodRef,
+    codec: Codec,
+    message: Bytes,
+    rules: &Rules,
+) -> Result<Payload, Status> {
     if is_wrapped(method) {
         let value = read_result(method, message)?;
         Ok(Payload::encoded(Codec::Hessian2, value).with_rules(rules.clone()))
     } else {
-        Ok(Payload::encoded(Codec::Protobuf, message))
+        Ok(Payload::encoded(codec, message))
     }
 }
 
@@ -369,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_stream_of_results_is_a_parameter_to_java() {
-        let form = Form::of_requests(&MethodRef::new(users(), 3));
+        let form = Form::of_requests(&MethodRef::new(users(), 3), Codec::Json);
         let payload = Payload::values(Codec::Hessian2, vec![Bytes::from_static(b"\x01p")]);
         let mut out = BytesMut::new();
         form.write(&payload, &mut out).expect("it is encoded");

@@ -8,7 +8,7 @@ use http::{
     header::{CONTENT_TYPE, USER_AGENT},
 };
 
-use super::{form::is_wrapped, frame::Encoding};
+use super::form::is_wrapped;
 
 /// What the other side of a call is, as far as it changes what may be sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,14 +58,23 @@ pub(crate) enum GrpcContent {
 }
 
 impl GrpcContent {
-    /// All of them, as `accept-post` lists them.
-    pub(crate) const LIST: &'static str = "application/grpc, application/grpc+hessian2, \
-        application/grpc+json, application/grpc+json; charset=utf-8, application/grpc+proto";
+    /// All of them; nearly every peer writes the first.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Proto,
+        Self::Bare,
+        Self::Hessian2,
+        Self::Json,
+        Self::JsonUtf8,
+    ];
 
     /// The content type that `headers` name; `None` when it is another, or missing.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let raw = headers.get(CONTENT_TYPE)?.as_bytes();
-        let known = |raw: &[u8]| ALL.into_iter().find(|kind| kind.text().as_bytes() == raw);
+        let known = |raw: &[u8]| {
+            Self::ALL
+                .into_iter()
+                .find(|kind| kind.text().as_bytes() == raw)
+        };
         // Nearly every peer writes the canonical form.
         known(raw).or_else(|| known(canonical(std::str::from_utf8(raw).ok()?).as_bytes()))
     }
@@ -93,7 +102,7 @@ impl GrpcContent {
         HeaderValue::from_static(self.text())
     }
 
-    const fn text(self) -> &'static str {
+    pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Bare => "application/grpc",
             Self::Hessian2 => "application/grpc+hessian2",
@@ -117,25 +126,8 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The compression that `headers` announce for the messages after them: `Ok(None)` without one.
-///
-/// # Errors
-///
-/// The name of a compression that is not known here.
-pub(crate) fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, String> {
-    let Some(value) = headers.get(GRPC_ENCODING) else {
-        return Ok(None);
-    };
-    match value.as_bytes() {
-        b"" => Ok(None),
-        b"gzip" => Ok(Some(Encoding::Gzip)),
-        b"identity" => Ok(Some(Encoding::Identity)),
-        other => Err(String::from_utf8_lossy(other).into_owned()),
-    }
-}
-
 /// Lower-cases the type and a charset, and puts one space before it (`docs/spec/triple.md` §2.1).
-fn canonical(raw: &str) -> String {
+pub(crate) fn canonical(raw: &str) -> String {
     let (kind, parameters) = raw.split_once(';').unwrap_or((raw, ""));
     let kind = kind.trim().to_ascii_lowercase();
     match parameters.trim().split_once('=') {
@@ -171,19 +163,9 @@ pub(crate) const TRI_SERVICE_GROUP: HeaderName = HeaderName::from_static("tri-se
 /// The version of the service that is called.
 pub(crate) const TRI_SERVICE_VERSION: HeaderName = HeaderName::from_static("tri-service-version");
 
-/// The value of [`GRPC_ACCEPT_ENCODING`] and [`GRPC_ENCODING`] that every peer knows.
-pub(crate) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 /// How this framework names itself to servers.
 pub(crate) const OUR_USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("dubbo-rust/", env!("CARGO_PKG_VERSION")));
-
-const ALL: [GrpcContent; 5] = [
-    GrpcContent::Proto,
-    GrpcContent::Bare,
-    GrpcContent::Hessian2,
-    GrpcContent::Json,
-    GrpcContent::JsonUtf8,
-];
 
 const GRPC: &[u8] = b"application/grpc";
 
@@ -249,18 +231,5 @@ mod tests {
             assert_eq!(PeerKind::of(&with(USER_AGENT, agent)), want, "{agent:?}");
         }
         assert_eq!(PeerKind::of(&HeaderMap::new()), PeerKind::Java);
-    }
-
-    #[test]
-    fn compressions_are_known_or_named() {
-        assert_eq!(encoding(&HeaderMap::new()), Ok(None));
-        for (given, want) in [
-            ("gzip", Ok(Some(Encoding::Gzip))),
-            ("identity", Ok(Some(Encoding::Identity))),
-            ("", Ok(None)),
-            ("zstd", Err("zstd".to_owned())),
-        ] {
-            assert_eq!(encoding(&with(GRPC_ENCODING, given)), want, "{given:?}");
-        }
     }
 }

@@ -44,13 +44,8 @@ pub(crate) fn write_status(outcome: Result<(), &Status>, peer: PeerKind, headers
     if let Some(details) = details(status, code, message, peer) {
         headers.insert(GRPC_STATUS_DETAILS, details);
     }
-    if status.is_done() {
-        headers.insert(GRPC_RETRY_PUSHBACK, NEVER);
-    } else if let Some(wait) = status.pushback() {
-        headers.insert(
-            GRPC_RETRY_PUSHBACK,
-            HeaderValue::from(pushback::millis(wait)),
-        );
+    if let Some(wait) = pushback::written(status) {
+        headers.insert(GRPC_RETRY_PUSHBACK, HeaderValue::from(wait));
     }
 }
 
@@ -93,15 +88,9 @@ pub(crate) fn read_status(headers: &HeaderMap) -> Option<Result<(), Status>> {
     let status = Status::new(code, message)
         .with_origin(origin)
         .with_details(details);
-    let pushback = headers.get(GRPC_RETRY_PUSHBACK);
-    let never = pushback.is_some_and(|value| value.as_bytes().starts_with(b"-"));
-    if never {
-        return Some(Err(status.done()));
-    }
-    let wait = pushback
-        .and_then(|value| value.to_str().ok())
-        .and_then(pushback::read);
-    Some(Err(status.with_pushback(wait)))
+    let wait = headers.get(GRPC_RETRY_PUSHBACK);
+    let wait = wait.map(|value| value.to_str().unwrap_or_default());
+    Some(Err(pushback::read(status, wait)))
 }
 
 /// Whether response headers say that the application failed the call, as Dubbo Java does beside code 2.
@@ -153,7 +142,8 @@ pub(crate) fn from_reset(reason: Reason) -> Status {
     }
 }
 
-fn wire_code(code: Code, peer: PeerKind) -> u32 {
+/// The number of `code` that `peer` understands.
+pub(crate) fn wire_code(code: Code, peer: PeerKind) -> u32 {
     match code {
         // An error is never a success, whatever its code says.
         Code::Ok => Code::Unknown.number(),
@@ -210,9 +200,6 @@ fn decode_message(value: &HeaderValue) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
 }
-
-/// As every gRPC client reads it (gRFC A6).
-const NEVER: HeaderValue = HeaderValue::from_static("-1");
 
 /// `google.rpc.Status`.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -326,23 +313,28 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_how_long_to_wait_in_whole_milliseconds() {
-        let wait = Duration::from_micros(2_500);
+    fn a_refusal_says_how_long_to_wait() {
+        let wait = Duration::from_millis(3);
         let mut headers = HeaderMap::new();
         let refused = Status::resource_exhausted("too many").with_pushback(wait);
         write_status(Err(&refused), PeerKind::Other, &mut headers);
         assert_eq!(headers[GRPC_RETRY_PUSHBACK], "3");
-        for (value, want) in [
-            ("3", Some(Duration::from_millis(3))),
-            ("0", Some(Duration::ZERO)),
-            ("soon", None),
-            ("99999999999999999999", None),
+        for (value, want, is_done) in [
+            (&b"3"[..], Some(wait), false),
+            (b"-1", None, true),
+            (b"soon", None, true),
+            (b"\xff", None, true),
         ] {
             let pairs = [
                 ("grpc-status", &b"8"[..]),
-                ("grpc-retry-pushback-ms", value.as_bytes()),
+                ("grpc-retry-pushback-ms", value),
             ];
-            assert_eq!(read(&pairs).pushback(), want, "{value}");
+            let read = read(&pairs);
+            assert_eq!(
+                (read.pushback(), read.is_done()),
+                (want, is_done),
+                "{value:?}"
+            );
         }
     }
 

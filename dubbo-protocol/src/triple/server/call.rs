@@ -1,7 +1,7 @@
 //! One request from its headers to its answer.
 
 use std::{
-    convert::Infallible,
+    error::Error,
     future::poll_fn,
     pin::{Pin, pin},
     sync::Arc,
@@ -12,83 +12,71 @@ use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     attachments::Attachments,
     context::ReplyContext,
-    invocation::{Body, Invocation, PayloadStream, Peer, Reply, RpcResult},
+    invocation::{Body as Message, Invocation, PayloadStream, Peer, Reply, RpcResult},
     panics::{catch, guard},
     payload::{Payload, Rules},
     service::{CallKind, MethodRef},
     status::{Code, Status},
 };
-use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
-    header::{ALLOW, CONTENT_TYPE, HeaderName},
-    request::Parts,
-};
-use hyper::body::Incoming;
+use http::{HeaderMap, HeaderValue, Response, Version, header::CONTENT_TYPE, request::Parts};
+use http_body::Body;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
-    budget::Budget,
-    reply::{BIZ_EXCEPTION, Caller, Many, ReplyBody, expired, plain, poll_item, respond},
+    refusal,
+    reply::{
+        BIZ_EXCEPTION, Caller, Many, ReplyBody, announce_trailers, expired, poll_item, respond,
+    },
     request::Messages,
     rest::discard,
     routes::{Route, Routes},
+    site::Site,
 };
 use crate::triple::{
+    compression::Compression,
     exception,
     form::{Arguments, Dialect, Form, is_wrapped, write_result},
-    frame::{self, Encoding, FrameDecoder},
-    headers::{GRPC_TIMEOUT, GrpcContent, PeerKind, TRI_EXCEPTION_CODE, encoding, is_grpc},
+    frame::{self, FrameDecoder, Sending},
+    headers::{
+        GRPC_ACCEPT_ENCODING, GRPC_ENCODING, GRPC_TIMEOUT, GrpcContent, PeerKind,
+        TRI_EXCEPTION_CODE,
+    },
     timeout,
 };
 
-/// Answers one request. Dropping the future cancels the call.
-pub(super) fn answer(
-    routes: &Routes,
-    peer: &Arc<Peer>,
-    budget: &Arc<Budget>,
-    request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + Send + use<> {
-    let mut call = Call::of(routes, peer, budget, request);
-    // A task is made of this future, and moved several times on the way: the call is in it once and stays where it is.
-    async move {
-        Ok(match &mut call {
-            Ok(call) => call.run().await,
-            Err(refusal) => std::mem::take(&mut **refusal),
-        })
-    }
-}
-
 /// A call that can be made: there is a method for it, and time.
-struct Call {
+pub(super) struct Call<B> {
     answer: Answer,
     route: Arc<Route>,
     peer: Arc<Peer>,
     headers: HeaderMap,
     /// Until they are taken.
-    messages: Option<Messages<Incoming>>,
+    messages: Option<Messages<B>>,
     /// Whether a handler has seen it.
     handled: bool,
+    /// Whether its trailers have to be named before they come.
+    announces: bool,
 }
 
-impl Call {
-    fn of(
-        routes: &Routes,
-        peer: &Arc<Peer>,
-        budget: &Arc<Budget>,
-        request: Request<Incoming>,
-    ) -> Result<Self, Box<Response<ReplyBody>>> {
-        let (head, body) = request.into_parts();
-        if head.method != Method::POST || !is_grpc(&head.headers) {
-            discard(body);
-            return Err(Box::new(answer_other(routes, &head)));
-        }
+impl<B> Call<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Error + Send + 'static,
+{
+    /// The call that `head` asks for, whose messages are in `body`.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request that is none.
+    pub(super) fn of(site: &Site, head: Parts, body: B) -> Result<Self, Response<ReplyBody>> {
         let content = GrpcContent::of(&head.headers);
         let caller = Caller {
             content: content.unwrap_or(GrpcContent::Bare),
             peer: PeerKind::of(&head.headers),
+            packing: (site.settings.compression).choose(&head.headers, &GRPC_ACCEPT_ENCODING),
         };
         let asked = match content {
-            Some(content) => Asked::of(routes, &head).and_then(|asked| {
+            Some(content) => Asked::of(&site.catalog.routes(), &head).and_then(|asked| {
                 if content.suits(&asked.method) {
                     Ok(asked)
                 } else {
@@ -97,40 +85,62 @@ impl Call {
             }),
             None => Err(unknown_form(&head.headers)),
         };
+        let announces = head.version < Version::HTTP_2;
+        if announces {
+            let method = asked.as_ref().ok().map(|asked| &asked.method);
+            let refusal = refusal::of_headers(&head, &site.settings);
+            if let Some(refusal) = refusal.or_else(|| refusal::of_http1(&head, method)) {
+                discard(body);
+                return Err(refusal);
+            }
+        }
         let asked = match asked {
             Ok(asked) => asked,
             Err(status) => {
                 discard(body);
-                return Err(Box::new(caller.failed(&status, &ReplyContext::default())));
+                return Err(caller.failed(&status, &ReplyContext::default()));
             }
         };
-        let decoder = FrameDecoder::new(asked.route.limits.receive, asked.encoding);
+        let decoder = FrameDecoder::new(asked.route.limits.receive, asked.compression);
         let messages = Messages::new(
             body,
             decoder,
             asked.method.clone(),
             caller.content.codec(),
             asked.route.rules.clone(),
-            Arc::clone(budget),
+            Arc::clone(&site.budget),
         );
         Ok(Self {
             answer: Answer {
                 caller,
                 form: caller.form(&asked.method),
-                send_limit: asked.route.limits.send,
+                sending: Sending {
+                    limit: asked.route.limits.send,
+                    packing: caller.packing,
+                },
                 method: asked.method,
                 deadline: asked.deadline,
                 reply: ReplyContext::default(),
             },
             route: asked.route,
-            peer: Arc::clone(peer),
+            peer: Arc::clone(&site.peer),
             headers: head.headers,
             messages: Some(messages),
             handled: false,
+            announces,
         })
     }
 
-    async fn run(&mut self) -> Response<ReplyBody> {
+    /// Makes the call, and answers it.
+    pub(super) async fn run(&mut self) -> Response<ReplyBody> {
+        let mut response = self.respond().await;
+        if self.announces {
+            announce_trailers(&mut response);
+        }
+        response
+    }
+
+    async fn respond(&mut self) -> Response<ReplyBody> {
         let answered = match self.invoke().await {
             // What goes wrong from here on would go wrong again, after the handler had done its work again.
             Ok(reply) => self.answer.with(reply).map_err(Status::done),
@@ -155,11 +165,11 @@ impl Call {
             .messages
             .take_if(|_| self.answer.method.kind().streams_requests());
         let body = match (streamed, &mut self.messages) {
-            (Some(messages), _) => Body::Stream(PayloadStream::new(messages)),
+            (Some(messages), _) => Message::Stream(PayloadStream::new(messages)),
             (None, Some(messages)) => {
                 let message = self.answer.in_time(&mut late, messages.only()).await;
                 let message = message.map_err(|status| self.answer.of_method(status))?;
-                Body::Unary(self.answer.request(message, &self.route.rules)?)
+                Message::Unary(self.answer.request(message, &self.route.rules)?)
             }
             (None, None) => return Err(Status::internal("the request was read already")),
         };
@@ -183,23 +193,20 @@ impl Call {
 struct Asked {
     route: Arc<Route>,
     method: MethodRef,
-    encoding: Option<Encoding>,
+    compression: Option<Compression>,
     deadline: Option<Instant>,
 }
 
 impl Asked {
     fn of(routes: &Routes, head: &Parts) -> Result<Self, Status> {
         let (route, method) = routes.find(&head.uri, &head.headers)?;
-        let encoding = encoding(&head.headers).map_err(|name| {
-            Status::unimplemented(format!(
-                "the compression {name:?} is not known here; use gzip or identity"
-            ))
-        })?;
+        let compression = Compression::announced(&head.headers, &GRPC_ENCODING)
+            .map_err(|error| Status::unimplemented(error.to_string()).with_source(error))?;
         let deadline = deadline(&head.headers, &method)?;
         Ok(Self {
             route,
             method,
-            encoding,
+            compression,
             deadline,
         })
     }
@@ -209,7 +216,7 @@ impl Asked {
 struct Answer {
     caller: Caller,
     form: Form,
-    send_limit: usize,
+    sending: Sending,
     method: MethodRef,
     deadline: Option<Instant>,
     reply: ReplyContext,
@@ -254,7 +261,7 @@ impl Answer {
             .inspect_err(|error| tracing::warn!(%error, "an exception is told by its text alone"))
             .ok()?;
         let mut envelope = BytesMut::new();
-        frame::append_with(self.send_limit, &mut envelope, |out| {
+        frame::append_with(self.sending.limit, &mut envelope, |out| {
             write_result(method, Dialect::Java, &thrown, out);
             Ok(())
         })
@@ -297,11 +304,11 @@ impl Answer {
 
     fn with(&self, reply: Reply) -> Result<Response<ReplyBody>, Status> {
         match reply.body {
-            Body::Unary(payload) => self.one(&payload, &reply.headers, &reply.trailers),
-            Body::Stream(stream) if self.method.kind().streams_responses() => {
+            Message::Unary(payload) => self.one(&payload, &reply.headers, &reply.trailers),
+            Message::Stream(stream) if self.method.kind().streams_responses() => {
                 self.many(stream, &reply.headers, reply.trailers)
             }
-            Body::Stream(_) => Err(Status::internal(format!(
+            Message::Stream(_) => Err(Status::internal(format!(
                 "{:?} answers with one message, and was given a stream to answer with",
                 self.method
             ))),
@@ -314,7 +321,7 @@ impl Answer {
         headers: &Attachments,
         trailers: &Attachments,
     ) -> Result<Response<ReplyBody>, Status> {
-        let envelope = frame::encode(payload, &self.form, self.send_limit)?;
+        let envelope = frame::encode(payload, &self.form, self.sending)?;
         let headers = self.caller.headers([headers, &self.reply.take_headers()])?;
         let trailers = self
             .caller
@@ -340,7 +347,7 @@ impl Answer {
         let many = Many {
             caller: self.caller,
             form: self.form.clone(),
-            send_limit: self.send_limit,
+            sending: self.sending,
             method: self.method.clone(),
             reply: self.reply.clone(),
             trailers,
@@ -376,7 +383,7 @@ fn unknown_form(headers: &HeaderMap) -> Status {
     Status::unimplemented(format!(
         "messages of content type {:?} are not served here; use one of {}",
         String::from_utf8_lossy(content.unwrap_or_default()),
-        GrpcContent::LIST
+        GrpcContent::ALL.map(GrpcContent::text).join(", ")
     ))
 }
 
@@ -392,36 +399,3 @@ fn other_form(content: GrpcContent, method: &MethodRef) -> Status {
         content.value()
     ))
 }
-
-/// Gives a page, or turns away what is no gRPC call.
-fn answer_other(routes: &Routes, head: &Parts) -> Response<ReplyBody> {
-    if let Some(pages) = routes.pages(head.uri.path()) {
-        return pages.answer(head);
-    }
-    if let Err(status) = routes.find(&head.uri, &head.headers) {
-        return plain(StatusCode::NOT_FOUND, status.message().to_owned());
-    }
-    if head.method != Method::POST {
-        let text = format!("{} is not served here, only POST\n", head.method);
-        return with(plain(StatusCode::METHOD_NOT_ALLOWED, text), ALLOW, "POST");
-    }
-    let text = match head.headers.get(CONTENT_TYPE) {
-        Some(content) => format!("content type {content:?} is not served here"),
-        None => "the request has no content type".to_owned(),
-    };
-    let text = format!("{text}; calls without gRPC framing, such as JSON, are not supported\n");
-    let response = plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
-    with(response, ACCEPT_POST, GrpcContent::LIST)
-}
-
-fn with(
-    mut response: Response<ReplyBody>,
-    name: HeaderName,
-    value: &'static str,
-) -> Response<ReplyBody> {
-    let value = HeaderValue::from_static(value);
-    response.headers_mut().insert(name, value);
-    response
-}
-
-const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");

@@ -1,24 +1,35 @@
 //! One connection from its first byte to its last.
 
 use std::{
-    io,
+    convert::Infallible,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
+use bytes::Bytes;
 use dubbo_core::invocation::Peer;
-use hyper::{rt::Executor, server::conn::http2, service::service_fn};
+use http_body::{Body, Frame, SizeHint};
+use hyper::{
+    rt::Executor,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncWrite},
     sync::watch,
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-use super::{budget::Budget, call::answer, routes::Routes};
+use super::{
+    budget::Budget, dispatch::answer, reply::ReplyBody, routes::Routes, settings::ServerSettings,
+    site::Site,
+};
 use crate::{
     catalog::Catalog,
     net::{Accepted, Dialect},
@@ -28,6 +39,7 @@ use crate::{
 #[derive(Clone)]
 pub(super) struct Connections {
     pub(super) catalog: Arc<Catalog<Routes>>,
+    pub(super) settings: Arc<ServerSettings>,
     /// The tasks of calls.
     pub(super) calls: TaskTracker,
     pub(super) end: watch::Receiver<End>,
@@ -55,39 +67,76 @@ impl Connections {
             peer,
         } = accepted;
         if dialect == Dialect::Http2 {
-            self.serve_http2(stream, Arc::new(peer)).await;
-        } else if let Err(error) = turn_away(stream).await {
-            tracing::debug!(%error, remote = %peer.remote, "an HTTP/1 caller hung up");
+            self.serve_http2(stream, peer).await;
+        } else {
+            self.serve_http1(stream, peer).await;
         }
     }
 
-    async fn serve_http2<T>(self, io: T, peer: Arc<Peer>)
+    async fn serve_http2<T>(self, io: T, peer: Peer)
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let Self {
-            catalog,
-            calls: all,
-            mut end,
-            cut,
-        } = self;
-        let remote = peer.remote;
         let here = TaskTracker::new();
         let calls = Calls {
             here: here.clone(),
-            all,
+            all: self.calls.clone(),
         };
-        let budget = Budget::new();
-        let service = service_fn(move |request| answer(&catalog.routes(), &peer, &budget, request));
-        let connection = settings(calls).serve_connection(TokioIo::new(io), service);
+        let site = self.site(peer);
+        let service = service_fn(move |request| answer(&site, request));
+        let connection = http2(&self.settings, calls).serve_connection(TokioIo::new(io), service);
+        let leave = http2::Connection::graceful_shutdown;
+        self.until_end(connection, leave, &here, peer).await;
+    }
+
+    async fn serve_http1<T>(self, io: T, peer: Peer)
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let here = TaskTracker::new();
+        let calls = here.clone();
+        let site = self.site(peer);
+        let service = service_fn(move |request| {
+            // The connection's own task does the call: nothing else counts it.
+            let call = calls.token();
+            let answering = answer(&site, request);
+            async {
+                let counted = |body| Counted { body, _call: call };
+                answering.await.map(|response| response.map(counted))
+            }
+        });
+        let connection = http1(&self.settings).serve_connection(TokioIo::new(io), service);
+        let leave = http1::Connection::graceful_shutdown;
+        self.until_end(connection, leave, &here, peer).await;
+    }
+
+    fn site(&self, peer: Peer) -> Site {
+        Site {
+            catalog: Arc::clone(&self.catalog),
+            settings: Arc::clone(&self.settings),
+            peer: Arc::new(peer),
+            budget: Budget::new(),
+        }
+    }
+
+    /// Drives `connection`, whose calls are in `here`, until its peer ends it or it has to end. `leave` asks it to.
+    async fn until_end<C: Future<Output = hyper::Result<()>>>(
+        self,
+        connection: C,
+        leave: impl FnOnce(Pin<&mut C>),
+        here: &TaskTracker,
+        peer: Peer,
+    ) {
+        let Self { mut end, cut, .. } = self;
+        let remote = peer.remote;
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,
             () = reached(&mut end, End::Drain) => {
-                connection.as_mut().graceful_shutdown();
+                leave(connection.as_mut());
                 tokio::select! {
                     served = connection => served,
-                    () = idle(&here) => {
+                    () = idle(here) => {
                         tracing::debug!(%remote, "a peer without calls does not close its connection");
                         return;
                     }
@@ -103,6 +152,32 @@ impl Connections {
         if let Err(error) = served {
             tracing::debug!(%error, %remote, "a connection ended with an error");
         }
+    }
+}
+
+/// An answer whose call is not over before all of it has been sent.
+struct Counted {
+    body: ReplyBody,
+    _call: TaskTrackerToken,
+}
+
+impl Body for Counted {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -143,7 +218,7 @@ async fn idle(calls: &TaskTracker) {
     }
 }
 
-fn settings(calls: Calls) -> http2::Builder<Calls> {
+fn http2(settings: &ServerSettings, calls: Calls) -> http2::Builder<Calls> {
     let mut builder = http2::Builder::new(calls);
     builder
         .timer(TokioTimer::new())
@@ -154,9 +229,22 @@ fn settings(calls: Calls) -> http2::Builder<Calls> {
         .keep_alive_timeout(PATIENCE)
         .max_concurrent_streams(MAX_STREAMS)
         .max_frame_size(MAX_FRAME)
-        .max_header_list_size(MAX_HEADERS)
+        .max_header_list_size(settings.max_header_list_size)
         .max_local_error_reset_streams(MAX_BAD_FRAMES)
         .max_pending_accept_reset_streams(MAX_RESETS);
+    builder
+}
+
+fn http1(settings: &ServerSettings) -> http1::Builder {
+    // What is read beyond the limit is refused in words (`refusal`), and what is beyond that by a bare 431.
+    let head = (settings.max_header_list_size as usize).saturating_mul(2);
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .auto_date_header(false)
+        .header_read_timeout(IDLE)
+        .max_header_size(head)
+        .max_buf_size(head.max(BUFFER));
     builder
 }
 
@@ -165,34 +253,15 @@ async fn reached(ends: &mut watch::Receiver<End>, end: End) {
     let _ = ends.wait_for(|now| *now >= end).await;
 }
 
-/// Tells an HTTP/1 caller that it needs HTTP/2.
-async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
-    io.write_all(HTTP1_ANSWER).await?;
-    io.shutdown().await?;
-    // Closing with its request unread would reset the connection before the answer is read.
-    let unread =
-        async { tokio::io::copy(&mut (&mut io).take(MAX_UNREAD), &mut tokio::io::sink()).await };
-    tokio::time::timeout(LINGER, unread)
-        .await
-        .map_or(Ok(()), |read| read.map(drop))
-}
-
-const HTTP1_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
-    connection: close\r\n\
-    content-length: 48\r\n\
-    content-type: text/plain; charset=utf-8\r\n\
-    \r\n\
-    only HTTP/2 with prior knowledge is served here\n";
-
 /// When a silent peer is asked whether it is still there. A process that hangs, and one that has sent no more than a
-/// preface, have a machine that answers when TCP asks.
+/// preface, have a machine that answers when TCP asks. HTTP/1 has no such question: there the next request has to be
+/// whole, but for its body, so long after the last answer.
 const IDLE: Duration = Duration::from_mins(1);
 /// How long it may take to answer, and to read what it has been sent.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long a peer that waits for nothing may take to hang up when it is told to.
 const LINGER: Duration = Duration::from_secs(1);
-const MAX_UNREAD: u64 = 64 << 10;
 
 /// What a stream may send ahead of its handler.
 const STREAM_WINDOW: u32 = 1 << 20;
@@ -200,8 +269,8 @@ const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
 
 const MAX_FRAME: u32 = 1 << 20;
-/// Twice what Dubbo Java takes.
-const MAX_HEADERS: u32 = 64 << 10;
+/// What is read of a request over HTTP/1 before its handler asks for it.
+const BUFFER: usize = 128 << 10;
 /// Dubbo Java does not wait for a free stream but fails the call, so there are plenty.
 const MAX_STREAMS: u32 = 1_000;
 
@@ -216,43 +285,35 @@ const MAX_BAD_FRAMES: usize = 1_000_000;
 
 #[cfg(test)]
 mod tests {
-    use tokio::{io::DuplexStream, time::Instant};
+    use dubbo_core::url::Url;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
+        time::Instant,
+    };
 
     use super::*;
 
-    #[tokio::test]
-    async fn an_http1_caller_reads_why_and_that_is_all() {
-        let (mut near, far) = tokio::io::duplex(1024);
-        near.write_all(b"/x HTTP/1.1\r\n\r\n").await.expect("room");
-        near.shutdown().await.expect("open");
-        turn_away(far).await.expect("answered");
-        let mut answer = String::new();
-        near.read_to_string(&mut answer).await.expect("text");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        assert!(head.starts_with("HTTP/1.1 505 "), "{head}");
-        assert!(
-            head.contains(&format!("content-length: {}", body.len())),
-            "{answer}"
-        );
-    }
-
-    /// A connection that is served, from its preface on, and how to end it.
-    async fn served() -> (DuplexStream, watch::Sender<End>, Arc<AtomicUsize>) {
+    /// A connection that is served after it has said `preface`, and how to end it.
+    async fn served(preface: &[u8]) -> (DuplexStream, watch::Sender<End>, Arc<AtomicUsize>) {
         let (mut near, far) = tokio::io::duplex(1 << 10);
         let end = watch::Sender::new(End::Open);
         let cut = Arc::new(AtomicUsize::new(0));
+        let url = Url::new("tri", "127.0.0.1");
         let connections = Connections {
             catalog: Arc::new(Catalog::new()),
+            settings: Arc::new(ServerSettings::read(&url).expect("defaults")),
             calls: TaskTracker::new(),
             end: end.subscribe(),
             cut: Arc::clone(&cut),
         };
-        near.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-            .await
-            .expect("room");
+        near.write_all(preface).await.expect("room");
         let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
-        let peer = Arc::new(Peer::new(somewhere, somewhere));
-        tokio::spawn(connections.serve_http2(far, peer));
+        let peer = Peer::new(somewhere, somewhere);
+        if preface == HTTP2 {
+            tokio::spawn(connections.serve_http2(far, peer));
+        } else {
+            tokio::spawn(connections.serve_http1(far, peer));
+        }
         (near, end, cut)
     }
 
@@ -263,23 +324,41 @@ mod tests {
         start.elapsed()
     }
 
+    const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
+
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_answers_no_ping_is_given_up_on() {
-        for said in [&b""[..], b"\0\0\0\x04\0\0\0\0\0"] {
-            let (mut near, _end, _cut) = served().await;
+    async fn a_silent_peer_is_given_up_on() {
+        for (preface, said, want) in [
+            (HTTP2, &b""[..], IDLE + PATIENCE),
+            (HTTP2, SETTINGS, IDLE + PATIENCE),
+            (b"POST / HT", b"TP/1.1\r\nhost", IDLE),
+            // Its first request was answered.
+            (b"GET / HT", b"TP/1.1\r\nhost: x\r\n\r\n", IDLE),
+        ] {
+            let (mut near, _end, _cut) = served(preface).await;
             near.write_all(said).await.expect("room");
-            assert_eq!(lives_for(near).await.as_secs(), (IDLE + PATIENCE).as_secs());
+            let lived = lives_for(near).await.as_secs();
+            assert_eq!(lived, want.as_secs(), "{}", said.escape_ascii());
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_without_calls_that_does_not_hang_up_is_cut_soon_and_not_counted() {
-        for said in [&b""[..], b"\0\0\0\x04\0\0\0\0\0"] {
-            let (mut near, end, cut) = served().await;
+        let at_once = Duration::ZERO;
+        for (preface, said, want) in [
+            (HTTP2, &b""[..], LINGER),
+            (HTTP2, SETTINGS, LINGER),
+            (b"POST / HT", b"TP/1.1\r\nhost", LINGER),
+            (b"GET / HT", b"TP/1.1\r\nhost: x\r\n\r\n", at_once),
+        ] {
+            let (mut near, end, cut) = served(preface).await;
             near.write_all(said).await.expect("room");
-            tokio::task::yield_now().await;
+            // Its answer.
+            tokio::time::sleep(Duration::from_millis(1)).await;
             end.send_replace(End::Drain);
-            assert_eq!(lives_for(near).await.as_secs(), LINGER.as_secs());
+            let lived = lives_for(near).await.as_secs();
+            assert_eq!(lived, want.as_secs(), "{}", said.escape_ascii());
             assert_eq!(cut.load(Ordering::Relaxed), 0);
         }
     }

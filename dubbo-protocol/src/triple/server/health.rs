@@ -128,6 +128,7 @@ fn response(status: ServingStatus) -> HealthCheckResponse {
     }
 }
 
-fn ended() -> Status {
+/// What open streams of the server itself end with.
+pub(super) fn ended() -> Status {
     Status::unavailable("the server is shutting down")
 }

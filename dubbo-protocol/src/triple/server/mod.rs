@@ -1,14 +1,23 @@
 //! The provider's side of Triple: one server for each address, any number of services on it.
 
+mod bare;
 mod budget;
 mod call;
 mod connection;
+mod cors;
+mod dispatch;
+mod failure;
 mod health;
-mod pages;
+mod mounts;
+mod reflection;
+mod refusal;
 mod reply;
 mod request;
 mod rest;
 mod routes;
+mod settings;
+mod site;
+mod web;
 
 use std::sync::{
     Arc,
@@ -17,20 +26,23 @@ use std::sync::{
 
 use async_trait::async_trait;
 use dubbo_core::{
+    http::HttpHandler,
     invoker::Invoker,
     payload::Rules,
-    protocol::{Drained, Exporter, Pages, ProtocolError},
+    protocol::{Drained, Exporter, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
 };
 use tokio::{sync::watch, time::Instant};
 use tokio_util::task::TaskTracker;
 
+pub use self::cors::{BadCorsSetting, CorsSettings};
 use self::{
     connection::{Connections, End},
     health::ServerHealth,
-    pages::Mount,
+    mounts::Mount,
     routes::{Route, Routes},
+    settings::ServerSettings,
 };
 use crate::{
     catalog::{Catalog, Stage},
@@ -74,18 +86,18 @@ impl Servers {
             .await
     }
 
-    /// Serves `pages` below the path of `url`, on a server that is there already or a new one.
+    /// Has `handler` answer at the path of `url` and below, on a server that is there already or a new one.
     pub(super) async fn mount(
         &self,
         url: &Url,
         default_port: u16,
-        pages: Arc<dyn Pages>,
+        handler: Arc<dyn HttpHandler>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
-        let mount = Mount::new(url.path(), pages).map_err(|reason| ProtocolError::Url {
+        let mount = Mount::new(url.path(), handler).map_err(|reason| ProtocolError::Url {
             url: url.clone(),
             reason,
         })?;
-        self.add(url, default_port, Served::Pages(mount)).await
+        self.add(url, default_port, Served::Http(mount)).await
     }
 
     async fn add(
@@ -94,12 +106,22 @@ impl Servers {
         default_port: u16,
         what: Served,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
+        let refused = |reason| ProtocolError::Url {
+            url: url.clone(),
+            reason,
+        };
         let port = url.port().unwrap_or(default_port);
+        let settings = ServerSettings::read(url).map_err(refused)?;
         let mut running = self.running.open().await?;
         let at = match running.find(url.host(), port) {
             Some(at) => at,
-            None => running.add(self.start(url.host(), port).await?),
+            None => running.add(self.start(url.host(), port, settings.clone()).await?),
         };
+        // Who mounts something may name the port alone.
+        if matches!(what, Served::Calls(_)) {
+            let open = &running.get(at).served.settings;
+            open.check_same(&settings).map_err(refused)?;
+        }
         let server = running.get(at);
         let url = server.bound(url);
         let catalog = Arc::clone(&server.served.catalog);
@@ -122,12 +144,23 @@ impl Servers {
         self.running.drain(deadline).await
     }
 
-    async fn start(&self, host: &str, port: u16) -> Result<Server<Behind>, ProtocolError> {
+    async fn start(
+        &self,
+        host: &str,
+        port: u16,
+        settings: ServerSettings,
+    ) -> Result<Server<Behind>, ProtocolError> {
         let catalog = Arc::new(Catalog::new());
         let health = HealthServer::new(ServerHealth::of(&catalog));
         catalog.change(|routes| routes.with(Arc::new(Route::built_in(health.into()))));
+        if settings.reflection {
+            for service in reflection::services(&catalog) {
+                catalog.change(|routes| routes.with(Arc::new(Route::built_in(service))));
+            }
+        }
         let served = Behind {
             catalog: Arc::clone(&catalog),
+            settings: Arc::new(settings),
             end: watch::Sender::new(End::Open),
             connections: TaskTracker::new(),
             calls: TaskTracker::new(),
@@ -135,6 +168,7 @@ impl Servers {
         };
         let shared = Connections {
             catalog,
+            settings: Arc::clone(&served.settings),
             calls: served.calls.clone(),
             end: served.end.subscribe(),
             cut: Arc::clone(&served.cut),
@@ -152,6 +186,7 @@ impl Servers {
 /// The connections of a server. Dropping it ends them all.
 struct Behind {
     catalog: Arc<Catalog<Routes>>,
+    settings: Arc<ServerSettings>,
     end: watch::Sender<End>,
     connections: TaskTracker,
     calls: TaskTracker,
@@ -184,7 +219,6 @@ impl servers::Served for Behind {
     }
 }
 
-/// HTTP/1 is told that it needs HTTP/2.
 const DIALECTS: &[Dialect] = &[Dialect::Http1, Dialect::Http2];
 
 struct Exported {
@@ -195,28 +229,28 @@ struct Exported {
 
 enum Served {
     Calls(Arc<Route>),
-    Pages(Mount),
+    Http(Mount),
 }
 
 impl Served {
     fn name(&self) -> String {
         match self {
             Self::Calls(route) => route.key.to_string(),
-            Self::Pages(mount) => mount.to_string(),
+            Self::Http(mount) => mount.to_string(),
         }
     }
 
     fn added_to(&self, routes: &Routes) -> Option<Routes> {
         match self {
             Self::Calls(route) => routes.with(Arc::clone(route)),
-            Self::Pages(mount) => routes.with_pages(mount.clone()),
+            Self::Http(mount) => routes.with_mount(mount.clone()),
         }
     }
 
     fn taken_from(&self, routes: &Routes) -> Routes {
         match self {
             Self::Calls(route) => routes.without(route),
-            Self::Pages(mount) => routes.without_pages(mount),
+            Self::Http(mount) => routes.without_mount(mount),
         }
     }
 }

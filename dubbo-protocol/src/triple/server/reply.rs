@@ -18,14 +18,22 @@ use dubbo_core::{
     status::{Code, Status},
 };
 use futures_core::Stream as _;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CONTENT_TYPE, TRAILER},
+};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use super::bare::Events;
 use crate::triple::{
+    compression::{Compression, Packing},
     form::{Dialect, Form, is_wrapped},
-    frame,
-    headers::{GRPC_ACCEPT_ENCODING, GZIP, GrpcContent, PeerKind, TRI_EXCEPTION_CODE},
+    frame::{self, Sending},
+    headers::{
+        GRPC_ACCEPT_ENCODING, GRPC_ENCODING, GRPC_MESSAGE, GRPC_RETRY_PUSHBACK, GRPC_STATUS,
+        GRPC_STATUS_DETAILS, GrpcContent, PeerKind, TRI_EXCEPTION_CODE,
+    },
     status_wire::write_status,
 };
 
@@ -34,6 +42,8 @@ use crate::triple::{
 pub(super) struct Caller {
     pub(super) content: GrpcContent,
     pub(super) peer: PeerKind,
+    /// How messages for it are compressed.
+    pub(super) packing: Option<Packing>,
 }
 
 impl Caller {
@@ -57,7 +67,10 @@ impl Caller {
     pub(super) fn headers(self, attachments: [&Attachments; 2]) -> Result<HeaderMap, Status> {
         let mut headers = HeaderMap::with_capacity(2);
         headers.insert(CONTENT_TYPE, self.content.value());
-        headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
+        headers.insert(GRPC_ACCEPT_ENCODING, Compression::OFFER);
+        if let Some(packing) = self.packing {
+            headers.insert(GRPC_ENCODING, packing.compression.header());
+        }
         self.write_all(&attachments, &mut headers)?;
         Ok(headers)
     }
@@ -78,7 +91,7 @@ impl Caller {
     pub(super) fn failure(self, status: &Status, attachments: &[&Attachments]) -> HeaderMap {
         let mut trailers = HeaderMap::new();
         for attachments in attachments.iter().copied().chain([status.attachments()]) {
-            if let Err(error) = self.write(attachments, &mut trailers) {
+            if let Err(error) = write_attachments(attachments, self.peer, &mut trailers) {
                 tracing::warn!(%error, "attachments of a failed call are left out");
             }
         }
@@ -93,7 +106,7 @@ impl Caller {
         let attachments = [reply.take_headers(), reply.take_trailers()];
         let mut headers = self.failure(status, &[&attachments[0], &attachments[1]]);
         headers.insert(CONTENT_TYPE, self.content.value());
-        headers.insert(GRPC_ACCEPT_ENCODING, GZIP);
+        headers.insert(GRPC_ACCEPT_ENCODING, Compression::OFFER);
         if status.code() == Code::Business && !self.peer.knows_own_codes() {
             // Beside code 2 this tells business from accident (docs/spec/cluster.md §2.1.2). There is no message here
             // that Dubbo Java could take for an exception because of it.
@@ -110,27 +123,58 @@ impl Caller {
         headers: &mut HeaderMap,
     ) -> Result<(), Status> {
         for attachments in attachments {
-            self.write(attachments, headers).map_err(|error| {
-                Status::internal(format!("the answer cannot be sent: {error}")).with_source(error)
-            })?;
-        }
-        Ok(())
-    }
-
-    fn write(
-        self,
-        attachments: &Attachments,
-        headers: &mut HeaderMap,
-    ) -> Result<(), AttachmentError> {
-        attachments.write_to(headers)?;
-        if self.peer == PeerKind::Java {
-            attachments.write_spellings_to(headers);
+            write_attachments(attachments, self.peer, headers).map_err(not_sendable)?;
         }
         Ok(())
     }
 }
 
-/// An answer to someone who does not speak gRPC.
+/// Writes `attachments` to `headers` as `peer` takes them.
+///
+/// # Errors
+///
+/// One that HTTP cannot carry.
+pub(super) fn write_attachments(
+    attachments: &Attachments,
+    peer: PeerKind,
+    headers: &mut HeaderMap,
+) -> Result<(), AttachmentError> {
+    attachments.write_to(headers)?;
+    if peer == PeerKind::Java {
+        attachments.write_spellings_to(headers);
+    }
+    Ok(())
+}
+
+/// Writes to `headers` what would follow the message of a gRPC call, for a caller that has headers alone
+/// (`docs/spec/triple.md` §4.2).
+///
+/// # Errors
+///
+/// As [`write_attachments`].
+pub(super) fn write_trailers(
+    attachments: &[&Attachments],
+    peer: PeerKind,
+    headers: &mut HeaderMap,
+) -> Result<(), AttachmentError> {
+    let mut trailers = HeaderMap::new();
+    for attachments in attachments {
+        write_attachments(attachments, peer, &mut trailers)?;
+    }
+    for (name, value) in &trailers {
+        let prefixed = HeaderName::from_bytes(format!("trailer-{name}").as_bytes());
+        let prefixed = prefixed.map_err(|_| AttachmentError::Name(name.to_string()))?;
+        headers.append(prefixed, value.clone());
+    }
+    Ok(())
+}
+
+/// An answer with attachments that HTTP cannot carry.
+pub(super) fn not_sendable(error: AttachmentError) -> Status {
+    Status::internal(format!("the answer cannot be sent: {error}")).with_source(error)
+}
+
+/// An answer in plain text.
 pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<ReplyBody> {
     let mut headers = HeaderMap::with_capacity(2);
     headers.insert(
@@ -148,6 +192,10 @@ pub(super) enum ReplyBody {
     /// Nothing.
     #[default]
     Empty,
+    /// As many messages as the handler has, for a caller without gRPC.
+    Events(Box<Events>),
+    /// Whatever a handler of HTTP requests has.
+    Http(Guarded),
     /// As many messages as the handler has, then trailers.
     Many(Box<Many>),
     /// One message, then trailers.
@@ -157,6 +205,8 @@ pub(super) enum ReplyBody {
     },
     /// These bytes.
     Plain(Bytes),
+    /// Messages and trailers, for a browser.
+    Web(Box<WebReply>),
 }
 
 impl ReplyBody {
@@ -171,14 +221,16 @@ impl ReplyBody {
 
 impl Body for ReplyBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = match &mut *self {
             Self::Empty => None,
+            Self::Events(events) => ready!(events.poll_frame(cx)),
+            Self::Http(body) => return Pin::new(body).poll_frame(cx),
             Self::Many(many) => ready!(many.poll_frame(cx)),
             Self::One { envelope, trailers } => envelope
                 .take()
@@ -186,6 +238,7 @@ impl Body for ReplyBody {
                 .or_else(|| trailers.take().map(Frame::trailers)),
             Self::Plain(bytes) if bytes.is_empty() => None,
             Self::Plain(bytes) => Some(Frame::data(std::mem::take(bytes))),
+            Self::Web(web) => return Pin::new(&mut **web).poll_frame(cx),
         };
         Poll::Ready(frame.map(Ok))
     }
@@ -193,16 +246,22 @@ impl Body for ReplyBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Empty => true,
+            Self::Events(events) => events.is_over(),
+            Self::Http(body) => body.is_end_stream(),
             Self::Many(many) => many.stream.is_none(),
             Self::One { trailers, .. } => trailers.is_none(),
             Self::Plain(bytes) => bytes.is_empty(),
+            Self::Web(web) => web.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             // gRPC's bodies have no content-length.
-            Self::Empty | Self::Many(_) | Self::One { .. } => SizeHint::default(),
+            Self::Empty | Self::Events(_) | Self::Many(_) | Self::One { .. } | Self::Web(_) => {
+                SizeHint::default()
+            }
+            Self::Http(body) => body.size_hint(),
             Self::Plain(bytes) => SizeHint::with_exact(bytes.len() as u64),
         }
     }
@@ -212,7 +271,7 @@ impl Body for ReplyBody {
 pub(super) struct Many {
     pub(super) caller: Caller,
     pub(super) form: Form,
-    pub(super) send_limit: usize,
+    pub(super) sending: Sending,
     pub(super) reply: ReplyContext,
     /// What the handler knew of its trailers when it returned.
     pub(super) trailers: Attachments,
@@ -246,7 +305,7 @@ impl Many {
         Poll::Ready(match item {
             None => Err(None),
             Some(item) => item
-                .and_then(|payload| frame::encode(&payload, &self.form, self.send_limit))
+                .and_then(|payload| frame::encode(&payload, &self.form, self.sending))
                 .map_err(Some),
         })
     }
@@ -270,7 +329,7 @@ impl Many {
                 frame.reserve(ENOUGH);
                 frame.extend_from_slice(&first);
             }
-            if let Err(status) = frame::append(payload, &self.form, self.send_limit, &mut frame) {
+            if let Err(status) = frame::append(payload, &self.form, self.sending, &mut frame) {
                 self.next = Some(Some(Err(status)));
                 break;
             }
@@ -292,6 +351,17 @@ impl Many {
             Some(stream) => poll_item(&self.method, stream, cx),
             None => Poll::Ready(None),
         }
+    }
+
+    /// The names of all trailers that are known before the stream has ended.
+    fn trailer_names(&self) -> String {
+        let mut known = HeaderMap::new();
+        // What cannot be sent is told in their place.
+        let _ = write_attachments(&self.trailers, self.caller.peer, &mut known);
+        for name in STATUS {
+            known.insert(name, HeaderValue::from_static(""));
+        }
+        names_of(&known)
     }
 
     /// Ends the stream, which drops the handler's side of it.
@@ -335,8 +405,38 @@ pub(super) fn respond(headers: HeaderMap, body: ReplyBody) -> Response<ReplyBody
     response
 }
 
+/// Names before the body of `response` what comes after it: HTTP/1.1 has no other trailers. Those that a stream sets on
+/// its way are not known yet, and stay behind.
+pub(super) fn announce_trailers(response: &mut Response<ReplyBody>) {
+    let names = match response.body() {
+        ReplyBody::Many(many) => many.trailer_names(),
+        ReplyBody::One {
+            trailers: Some(trailers),
+            ..
+        } => names_of(trailers),
+        _ => return,
+    };
+    // Names of fields are values of fields.
+    if let Ok(names) = HeaderValue::try_from(names) {
+        response.headers_mut().insert(TRAILER, names);
+    }
+}
+
+fn names_of(trailers: &HeaderMap) -> String {
+    let names: Vec<_> = trailers.keys().map(HeaderName::as_str).collect();
+    names.join(", ")
+}
+
 /// `RpcException.BIZ_EXCEPTION` of Dubbo Java.
 pub(super) const BIZ_EXCEPTION: HeaderValue = HeaderValue::from_static("3");
+
+/// The trailers that say how a call ended.
+const STATUS: [HeaderName; 4] = [
+    GRPC_MESSAGE,
+    GRPC_RETRY_PUSHBACK,
+    GRPC_STATUS,
+    GRPC_STATUS_DETAILS,
+];
 
 /// As much as the smallest frame that every peer takes.
 const ENOUGH: usize = 16 << 10;

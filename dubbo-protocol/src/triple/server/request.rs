@@ -19,6 +19,7 @@ use http_body::Body;
 use super::{
     budget::{Budget, Share},
     rest::discard,
+    web::BadText,
 };
 use crate::triple::{form::streamed_request, frame::FrameDecoder, status_wire::from_reset};
 
@@ -161,7 +162,7 @@ where
 }
 
 /// A request that ended in any other way than its caller's word that it is complete.
-fn broken_off(error: impl Error + 'static) -> Status {
+pub(super) fn broken_off(error: impl Error + 'static) -> Status {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(inner) = cause {
         if let Some(reason) = inner
@@ -169,6 +170,9 @@ fn broken_off(error: impl Error + 'static) -> Status {
             .and_then(h2::Error::reason)
         {
             return from_reset(reason);
+        }
+        if let Some(bad) = inner.downcast_ref::<BadText>() {
+            return Status::invalid_argument(bad.to_string()).with_origin(Origin::Transport);
         }
         cause = inner.source();
     }

@@ -12,7 +12,7 @@ use dubbo_core::{
 };
 use http::{HeaderMap, HeaderName, Uri};
 
-use super::pages::Mount;
+use super::mounts::{Mount, Mounts};
 use crate::triple::{
     headers::{TRI_SERVICE_GROUP, TRI_SERVICE_VERSION},
     limits::Limits,
@@ -37,7 +37,7 @@ pub(super) struct Route {
 #[derive(Clone, Default)]
 pub(super) struct Routes {
     by_interface: BTreeMap<String, Vec<Arc<Route>>>,
-    pages: Vec<Mount>,
+    mounts: Mounts,
 }
 
 impl Routes {
@@ -68,26 +68,23 @@ impl Routes {
         routes
     }
 
-    /// The same routes and these pages; `None` when there are pages at their path already.
-    pub(super) fn with_pages(&self, mount: Mount) -> Option<Self> {
-        if self.pages.iter().any(|other| other.is_at_place_of(&mount)) {
-            return None;
-        }
-        let mut routes = self.clone();
-        routes.pages.push(mount);
-        Some(routes)
+    /// The same routes and one more mount; `None` when there is one at its path already.
+    pub(super) fn with_mount(&self, mount: Mount) -> Option<Self> {
+        let mounts = self.mounts.with(mount)?;
+        let by_interface = self.by_interface.clone();
+        Some(Self { by_interface, mounts })
     }
 
-    /// The same routes without the pages at the path of `mount`.
-    pub(super) fn without_pages(&self, mount: &Mount) -> Self {
+    /// The same routes without what is mounted at the path of `mount`.
+    pub(super) fn without_mount(&self, mount: &Mount) -> Self {
         let mut routes = self.clone();
-        routes.pages.retain(|other| !other.is_at_place_of(mount));
+        routes.mounts = routes.mounts.without(mount);
         routes
     }
 
-    /// The pages that `path` is one of.
-    pub(super) fn pages(&self, path: &str) -> Option<&Mount> {
-        self.pages.iter().find(|mount| mount.has(path))
+    /// Who answers at `path` when it is none of a method.
+    pub(super) fn mount(&self, path: &str) -> Option<&Mount> {
+        self.mounts.find(path)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Route>> {
