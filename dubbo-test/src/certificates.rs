@@ -94,6 +94,65 @@ impl Authority {
     }
 }
 
+/// The files of one program, which are replaced while it runs as operators do it: each as a whole. They are deleted with it.
+#[derive(Debug)]
+pub struct Installed(PathBuf);
+
+impl Installed {
+    /// The certificate and key of `own`, and the authorities that it trusts.
+    pub fn new(trusted: &[&Authority], own: &Issued) -> Self {
+        let number = AUTHORITIES.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("dubbo-test-installed-{}-{number}", process::id());
+        let folder = env::temp_dir().join(folder);
+        fs::create_dir_all(&folder).expect("the folder for temporary files is there");
+        let installed = Self(folder);
+        installed.trust(trusted);
+        installed.show(own);
+        installed
+    }
+
+    /// The file of the authorities.
+    pub fn ca(&self) -> PathBuf {
+        self.0.join("ca.pem")
+    }
+
+    /// The file of the certificate.
+    pub fn cert(&self) -> PathBuf {
+        self.0.join("own.pem")
+    }
+
+    /// The file of the key.
+    pub fn key(&self) -> PathBuf {
+        self.0.join("own.key")
+    }
+
+    /// Trusts these from now on.
+    pub fn trust(&self, authorities: &[&Authority]) {
+        let files = authorities.iter().map(|authority| read(&authority.file()));
+        self.put(&self.ca(), &files.collect::<Vec<_>>().concat());
+    }
+
+    /// Shows this certificate from now on.
+    pub fn show(&self, own: &Issued) {
+        self.put(&self.cert(), &read(&own.cert));
+        self.put(&self.key(), &read(&own.key));
+    }
+
+    /// Replaces one file.
+    pub fn put(&self, file: &Path, content: &[u8]) {
+        let beside = self.0.join("new");
+        fs::write(&beside, content).expect("there is room");
+        fs::rename(&beside, file).expect("it is in the same folder");
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        // Left behind it harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 impl Default for Authority {
     fn default() -> Self {
         Self::new()
@@ -128,6 +187,10 @@ fn params(names: &[&str]) -> CertificateParams {
         ExtendedKeyUsagePurpose::ClientAuth,
     ];
     params
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).expect("it is there")
 }
 
 fn key() -> KeyPair {

@@ -48,7 +48,7 @@ pub(crate) fn hint_unheard(is_secure: bool) -> &'static str {
 pub(crate) struct Dialer {
     files: Arc<TlsFiles>,
     dialect: Dialect,
-    /// Read when it is first needed. A failure is no answer for ever: the file may be there later.
+    /// Made when it is first needed. A failure is no answer for ever: the file may be there later.
     tls: OnceLock<Option<ClientTls>>,
 }
 

@@ -14,6 +14,7 @@
 mod accept;
 mod connect;
 mod dialect;
+mod plain;
 mod port;
 mod preface;
 mod stream;

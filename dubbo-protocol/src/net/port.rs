@@ -15,7 +15,8 @@ use super::{
     Dialect, Preface, Stream,
     accept::{Trouble, accept_until},
     dialect::{TLS, UNDECIDED},
-    preface::listen_to,
+    plain::refuse,
+    preface::{SPEAKS_TLS, listen_to},
     tls::ServerTls,
     undecided::{MOST_UNDECIDED, Undecided},
 };
@@ -219,6 +220,11 @@ impl Port {
     }
 
     fn listen(self: &Arc<Self>, listener: TcpListener) {
+        if let Some(tls) = &self.tls {
+            let (stop, following) = (self.stop.clone(), tls.follow());
+            self.tasks
+                .spawn(async move { stop.run_until_cancelled(following).await });
+        }
         let port = Arc::clone(self);
         self.tasks.spawn(async move {
             let stop = port.stop.cancelled();
@@ -274,7 +280,7 @@ impl Port {
                     );
                 }
             }
-            Err(error) if self.tls.is_some() && error.kind() == io::ErrorKind::InvalidData => {
+            Err(error) if self.is_about_tls(&error) => {
                 let due = self.refusals.lock().met(Instant::now());
                 if let Some(connections) = due {
                     tracing::warn!(%error, %remote, port = self.bound.port(), connections, "connections are refused");
@@ -295,6 +301,14 @@ impl Port {
             Some(tls) => Box::pin(shake_hands(tls, stream, negotiates, silence)).await?,
         };
         listen_to(stream, silence).await
+    }
+
+    /// Whether a peer was refused for want of TLS, or of the right one, or because it speaks TLS where nobody does.
+    fn is_about_tls(&self, error: &io::Error) -> bool {
+        match error.kind() {
+            io::ErrorKind::InvalidData => self.tls.is_some(),
+            kind => kind == SPEAKS_TLS,
+        }
     }
 
     /// How many connections there may be of which nothing is known.
@@ -349,8 +363,7 @@ async fn shake_hands(
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
     }
     if first != [TLS] {
-        let text = "it does not speak TLS, and this port serves nothing else";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        return Err(refuse(stream, silence).await);
     }
     timeout(UNDECIDED, tls.accept(stream, negotiates))
         .await

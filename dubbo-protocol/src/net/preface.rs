@@ -55,7 +55,11 @@ pub(super) async fn listen_to<T: AsyncRead + Unpin>(
                 return Ok((dialect, Preface { seen, from, to, io }));
             }
             Spoken::Undecided => continue,
-            Spoken::Tls => "it speaks TLS, and nothing here does".to_owned(),
+            Spoken::Tls => {
+                let text =
+                    "it speaks TLS, and this port does not: see `dubbo.tls_config.tls-cert-file`";
+                return Err(io::Error::new(SPEAKS_TLS, text));
+            }
             Spoken::Other => format!(
                 "it speaks nothing that is known here: \"{}\"",
                 seen[..have].escape_ascii()
@@ -64,6 +68,9 @@ pub(super) async fn listen_to<T: AsyncRead + Unpin>(
         return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     }
 }
+
+/// The kind of the error when a peer speaks TLS.
+pub(super) const SPEAKS_TLS: io::ErrorKind = io::ErrorKind::Unsupported;
 
 /// A connection whose first bytes have been seen and are given to the next reader again.
 #[derive(Debug)]
@@ -137,7 +144,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_served_is_refused() {
         for (bytes, want, about) in [
-            (&b"\x16\x03\x01\x02"[..], io::ErrorKind::InvalidData, "TLS"),
+            (&b"\x16\x03\x01\x02"[..], SPEAKS_TLS, "TLS"),
             (b"help\r\n", io::ErrorKind::InvalidData, "\"help\\r\\n\""),
             (b"PRI * HTTP/2.0", io::ErrorKind::UnexpectedEof, "14 bytes"),
             (b"\xda", io::ErrorKind::UnexpectedEof, "1 bytes"),

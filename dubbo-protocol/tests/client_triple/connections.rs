@@ -11,7 +11,12 @@ use dubbo_test::{
     peer::h2::{Frame, Server, ServerConnection, code, kind},
     soon,
 };
-use tokio::io::AsyncWriteExt as _;
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::{TcpListener, TcpSocket, TcpStream},
+    task::JoinSet,
+    time::Instant,
+};
 
 use crate::support::{greet, message, stub};
 
@@ -104,6 +109,53 @@ async fn an_attempt_that_gets_no_answer_ends_at_its_timeout() {
         status.message().contains("no answer within 50ms"),
         "{status}"
     );
+}
+
+/// An address that takes no connection and refuses none: whoever connects hears nothing. As long as the sockets live.
+async fn black_hole() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket
+        .bind("127.0.0.1:0".parse().expect("an address"))
+        .expect("a free port");
+    let listener = socket.listen(1).expect("it is bound");
+    let address = listener.local_addr().expect("it is bound");
+    let mut waiting = Vec::new();
+    let patience = Duration::from_millis(200);
+    // The system takes in no more once its queue for the listener is full.
+    while let Ok(connected) = tokio::time::timeout(patience, TcpStream::connect(address)).await {
+        waiting.push(connected.expect("it is not refused"));
+        assert!(waiting.len() < 100, "the queue never fills");
+    }
+    (address, listener, waiting)
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_while_connecting_is_over_at_once_and_leaves_nothing() {
+    let (address, _listener, _waiting) = black_hole().await;
+    let tasks = || {
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+    };
+    let before = tasks();
+    let protocol = TripleProtocol::default();
+    let stub = stub(&protocol, address, "connect.timeout=1h").await;
+    let mut call = Box::pin(greet(&stub, "x").into_future());
+    let waited = tokio::time::timeout(Duration::from_millis(50), &mut call).await;
+    waited.expect_err("nobody answers");
+    let begun = Instant::now();
+    drop(call);
+    assert!(begun.elapsed() < Duration::from_millis(50));
+    assert_eq!(stub.invoker().in_flight(), 0);
+
+    drop(stub);
+    soon("the end of all tasks", async {
+        while tasks() > before {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
@@ -272,6 +324,46 @@ async fn calls_spread_over_the_connections() {
     };
     let ((a, b, c), ()) = tokio::join!(soon("answers", calls), peer);
     assert!(a.is_ok() && b.is_ok() && c.is_ok());
+}
+
+#[tokio::test]
+async fn thousands_of_calls_take_no_connection_more_than_are_configured() {
+    const CALLS: usize = 5_000;
+    const CONNECTIONS: usize = 3;
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let stub = stub(&protocol, server.address(), "connections=3").await;
+    let mut accepted = Vec::new();
+    for _ in 0..CONNECTIONS {
+        accepted.push(server.accept().await);
+    }
+    let mut calls = JoinSet::new();
+    for _ in 0..CALLS {
+        let stub = stub.clone();
+        calls.spawn(async move { greet(&stub, "x").await.expect("it is answered") });
+    }
+    let [a, b, c] = &mut accepted[..] else {
+        panic!("three")
+    };
+    let mut requests = Vec::new();
+    soon("all of them at once", async {
+        while requests.len() < CALLS {
+            tokio::select! {
+                request = a.request() => requests.push(request),
+                request = b.request() => requests.push(request),
+                request = c.request() => requests.push(request),
+            }
+        }
+    })
+    .await;
+    assert_eq!(stub.invoker().in_flight(), CALLS);
+    for mut request in requests {
+        request.reply(&message("a"));
+    }
+    while let Some(done) = calls.join_next().await {
+        assert_eq!(done.expect("it is answered").message(), "a");
+    }
+    let one_more = tokio::time::timeout(Duration::ZERO, server.accept_raw()).await;
+    one_more.expect_err("there are three");
 }
 
 #[tokio::test]

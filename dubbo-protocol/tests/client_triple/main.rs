@@ -4,5 +4,6 @@ mod answers;
 mod connections;
 mod goaway;
 mod requests;
+mod scripts;
 mod streams;
 mod support;

@@ -15,7 +15,7 @@ use dubbo_core::{
     invocation::{Body, Invocation, PayloadStream},
     payload::{Adapter as _, Payload},
     service::MethodRef,
-    status::{Code, Origin, Status},
+    status::{Code, Origin, Retry, Status},
     stream,
 };
 use dubbo_protocol::TripleProtocol;
@@ -252,6 +252,56 @@ async fn both_halves_learn_that_the_peer_is_gone() {
             }
         })
         .await;
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_starts_again_ends_its_streams_at_once_and_takes_the_next() {
+    let (server, protocol) = (Server::bind().await, TripleProtocol::default());
+    let address = server.address();
+    let stub = stub(&protocol, address, "").await;
+    let mut server = Some(server);
+    for start in 1..=3 {
+        let running = server.take().expect("it runs");
+        let (feed, requests) = stream::channel(1);
+        let begun = async {
+            let mut connection = running.accept().await;
+            connection.request().await.reply(&message("yes"));
+            let mut request = connection.request().await;
+            request.accept();
+            request.send_message(&message(&start.to_string()));
+            (connection, request)
+        };
+        let call = async {
+            // It may have been found away, and is looked for again in a moment.
+            while let Err(status) = greet(&stub, "is it there?").await {
+                assert_eq!(status.retry(), Retry::Safe, "{status}");
+                tokio::task::yield_now().await;
+            }
+            talk(&stub, requests)
+                .await
+                .expect("it has begun")
+                .into_message()
+        };
+        let (mut replies, (connection, _request)) = tokio::join!(soon("headers", call), begun);
+        let first = replies.message().await.expect("an item");
+        assert_eq!(first, Some(start.to_string()));
+
+        drop((running, connection));
+        let ended = Instant::now();
+        let status = soon("an error", replies.message())
+            .await
+            .expect_err("it is over");
+        assert_eq!(status.code(), Code::Unavailable, "{status}");
+        soon("the end of the requests", async {
+            while feed.send("x".to_owned()).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let took = ended.elapsed();
+        assert!(took < Duration::from_millis(500), "{took:?} to notice");
+        server = Some(Server::bind_to(address).await);
     }
 }
 

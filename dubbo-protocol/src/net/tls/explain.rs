@@ -114,6 +114,9 @@ fn of_alert(alert: AlertDescription) -> String {
         AlertDescription::HandshakeFailure => format!(
             "the peer agrees to no handshake of TLS; it may demand a certificate from this side (`{CERT}`)"
         ),
+        AlertDescription::NoApplicationProtocol => {
+            "the peer speaks other protocols within TLS than were offered to it".to_owned()
+        }
         other => format!("the peer ended the handshake of TLS: {other:?}"),
     }
 }

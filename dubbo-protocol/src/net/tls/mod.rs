@@ -1,16 +1,17 @@
 //! TLS as `dubbo.tls_config` sets it (`docs/spec/config.md` §7). rustls is named here and in `net::stream`, nowhere else.
 //!
-//! A configuration is made from the files once, and every handshake asks for it anew: to load the files again would mean
-//! to replace what a [`ServerTls`] or [`ClientTls`] holds.
+//! A configuration is made from the files, and again when they change; every handshake asks for the newest one. What has
+//! shaken hands before goes on as it is.
 
 mod explain;
 mod files;
+mod reload;
 
 use std::{fmt, io, sync::Arc};
 
 use dubbo_core::{protocol::ProtocolError, tls::TlsFiles};
 use socket2::SockRef;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, task::JoinSet};
 use tokio_rustls::{
     TlsAcceptor, TlsConnector, TlsStream,
     rustls::{
@@ -22,15 +23,11 @@ use tokio_rustls::{
 };
 
 pub(super) use self::explain::explain;
-use self::files::Own;
+use self::{files::Own, reload::Reloading};
 use super::{Dialect, Stream};
 
 /// How a port makes its connections secure.
-pub(super) struct ServerTls {
-    /// With the names of the dialects that peers negotiate, and without.
-    negotiating: Arc<ServerConfig>,
-    plain: Arc<ServerConfig>,
-}
+pub(super) struct ServerTls(Arc<Reloading<ServerConfigs>>);
 
 impl ServerTls {
     /// Reads `files`, if they are to secure servers.
@@ -38,11 +35,47 @@ impl ServerTls {
     /// # Errors
     ///
     /// One of them cannot be used. The error names it and its key.
-    pub(super) fn load(files: &TlsFiles) -> Result<Option<Self>, ProtocolError> {
-        let Some(own) = Own::read(files)? else {
+    pub(super) fn load(files: &Arc<TlsFiles>) -> Result<Option<Self>, ProtocolError> {
+        if !files.secures_servers() {
             return Ok(None);
+        }
+        let configs = Reloading::load("server", files, ServerConfigs::read)?;
+        Ok(Some(Self(configs)))
+    }
+
+    /// Reads the files again whenever they change, until it is dropped.
+    pub(super) fn follow(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.follow()
+    }
+
+    /// Shakes hands with a client; `negotiates` is whether it may choose a dialect in that. The caller bounds the time.
+    ///
+    /// # Errors
+    ///
+    /// In words that an operator understands.
+    pub(super) async fn accept(&self, io: TcpStream, negotiates: bool) -> io::Result<Stream> {
+        let configs = self.0.current();
+        let config = if negotiates {
+            &configs.negotiating
+        } else {
+            &configs.plain
         };
-        let (certificates, key, refused) = own.into_parts();
+        let accepted = TlsAcceptor::from(Arc::clone(config)).accept(io).await;
+        accepted
+            .map(|stream| Stream::Tls(Box::new(stream.into())))
+            .map_err(explain::explain_handshake)
+    }
+}
+
+/// With the names of the dialects that peers negotiate, and without.
+struct ServerConfigs {
+    negotiating: Arc<ServerConfig>,
+    plain: Arc<ServerConfig>,
+}
+
+impl ServerConfigs {
+    fn read(files: &TlsFiles) -> Result<Self, ProtocolError> {
+        let (certificates, key, refused) = Own::read(files)?.expect(SET).into_parts();
         let provider = provider();
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -67,67 +100,50 @@ impl ServerTls {
             .filter_map(Dialect::alpn)
             .map(<[u8]>::to_vec)
             .collect();
-        Ok(Some(Self {
+        Ok(Self {
             negotiating: Arc::new(negotiating),
             plain: Arc::new(plain),
-        }))
-    }
-
-    /// Shakes hands with a client; `negotiates` is whether it may choose a dialect in that. The caller bounds the time.
-    ///
-    /// # Errors
-    ///
-    /// In words that an operator understands.
-    pub(super) async fn accept(&self, io: TcpStream, negotiates: bool) -> io::Result<Stream> {
-        let config = if negotiates {
-            &self.negotiating
-        } else {
-            &self.plain
-        };
-        let accepted = TlsAcceptor::from(Arc::clone(config)).accept(io).await;
-        accepted
-            .map(|stream| Stream::Tls(Box::new(stream.into())))
-            .map_err(explain::explain_handshake)
+        })
     }
 }
 
 /// How a client makes its connections secure.
 pub(super) struct ClientTls {
-    connector: TlsConnector,
+    config: Arc<Reloading<Arc<ClientConfig>>>,
     /// The name of every server, unless it is the host of its address.
     server: Option<ServerName<'static>>,
+    /// Reads the files again when they change.
+    _following: JoinSet<()>,
 }
 
 impl ClientTls {
-    /// Reads `files`, if they are to secure clients, for one that speaks `dialect`.
+    /// Reads `files`, if they are to secure clients, for one that speaks `dialect`, and again whenever they change, on the
+    /// runtime that this is called on.
     ///
     /// # Errors
     ///
     /// One of them cannot be used, or the name of the server. The error names it and its key.
-    pub(super) fn load(files: &TlsFiles, dialect: Dialect) -> Result<Option<Self>, ProtocolError> {
-        let Some(authorities) = files::authorities(files)? else {
+    pub(super) fn load(
+        files: &Arc<TlsFiles>,
+        dialect: Dialect,
+    ) -> Result<Option<Self>, ProtocolError> {
+        if !files.secures_clients() {
             return Ok(None);
-        };
-        let builder = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
-            .expect(VERSIONS)
-            .with_root_certificates(authorities);
-        let mut config = match Own::read(files)?.map(Own::into_parts) {
-            None => builder.with_no_client_auth(),
-            Some((certificates, key, refused)) => builder
-                .with_client_auth_cert(certificates, key)
-                .map_err(refused)?,
-        };
-        config.alpn_protocols = dialect.alpn().map(<[u8]>::to_vec).into_iter().collect();
+        }
         let server = files.server_name.as_deref().map(|name| {
             ServerName::try_from(name.to_owned()).map_err(|_| ProtocolError::Setting {
                 setting: files::SERVER_NAME.to_owned(),
                 reason: format!("`{name}` is neither a DNS name nor an IP address"),
             })
         });
+        let server = server.transpose()?;
+        let config = Reloading::load("client", files, move |files| client_config(files, dialect))?;
+        let mut following = JoinSet::new();
+        following.spawn(config.follow());
         Ok(Some(Self {
-            connector: TlsConnector::from(Arc::new(config)),
-            server: server.transpose()?,
+            config,
+            server,
+            _following: following,
         }))
     }
 
@@ -141,11 +157,27 @@ impl ClientTls {
             Some(server) => server.clone(),
             None => host(address)?,
         };
-        let connected = self.connector.connect(server, io).await;
+        let connector = TlsConnector::from(Arc::clone(&*self.config.current()));
+        let connected = connector.connect(server, io).await;
         connected
             .map(|stream| Stream::Tls(Box::new(stream.into())))
             .map_err(explain::explain_handshake)
     }
+}
+
+fn client_config(files: &TlsFiles, dialect: Dialect) -> Result<Arc<ClientConfig>, ProtocolError> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .expect(VERSIONS)
+        .with_root_certificates(files::authorities(files)?.expect(SET));
+    let mut config = match Own::read(files)?.map(Own::into_parts) {
+        None => builder.with_no_client_auth(),
+        Some((certificates, key, refused)) => builder
+            .with_client_auth_cert(certificates, key)
+            .map_err(refused)?,
+    };
+    config.alpn_protocols = dialect.alpn().map(<[u8]>::to_vec).into_iter().collect();
+    Ok(Arc::new(config))
 }
 
 /// What a server said before it ended a connection: after a handshake of TLS 1.3 it may still refuse the client's
@@ -194,3 +226,4 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 const VERSIONS: &str = "invariant: ring has suites for the usual versions of TLS";
+const SET: &str = "invariant: it was looked for what is set before";

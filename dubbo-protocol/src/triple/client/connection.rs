@@ -17,7 +17,7 @@ use std::{
 
 use bytes::Bytes;
 use h2::{
-    SendStream,
+    SendStream, StreamId,
     client::{ResponseFuture, SendRequest},
 };
 use http::Request;
@@ -31,7 +31,7 @@ use super::{
     failure::{CLOSED, describe},
     keep_alive::KeepAlive,
     options::ConnectOptions,
-    socket::{LastRead, Socket},
+    socket::{Socket, Traffic},
 };
 use crate::{
     endpoint::{Counted, Link, Opened, Opener},
@@ -66,6 +66,7 @@ impl Opener for Http2 {
 pub(super) struct Connection {
     sender: Mutex<SendRequest<Bytes>>,
     opened: Instant,
+    traffic: Arc<Traffic>,
     life: Arc<Life>,
 }
 
@@ -133,6 +134,11 @@ impl Connection {
             Poll::Ready(Err(error)) => Some(error),
             _ => None,
         }
+    }
+
+    /// Whether the peer may have heard of `stream`. One that waited for its turn when the connection ended was not begun.
+    pub(super) fn has_begun(&self, stream: StreamId) -> bool {
+        self.traffic.has_begun(stream)
     }
 
     /// Notes that the peer has answered a call.
@@ -257,8 +263,8 @@ async fn handshake(
         .await
         .map_err(|error| ConnectError(error.to_string()))?;
     let is_secure = io.is_secure();
-    let last_read = LastRead::now();
-    let io = Socket::new(io, Arc::clone(&last_read));
+    let traffic = Traffic::start();
+    let io = Socket::new(io, Arc::clone(&traffic));
     let (sender, mut http2) = h2::client::Builder::new()
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)
@@ -296,12 +302,13 @@ async fn handshake(
 
     let life = Arc::new(Life::default());
     let keep_alive = match (options.keep_alive, http2.ping_pong()) {
-        (Some(options), Some(pings)) => Some(KeepAlive::new(options, last_read, pings)),
+        (Some(options), Some(pings)) => Some(KeepAlive::new(options, Arc::clone(&traffic), pings)),
         _ => None,
     };
     let connection = Arc::new(Connection {
         sender: Mutex::new(sender),
         opened: Instant::now(),
+        traffic,
         life: Arc::clone(&life),
     });
     let driver = Driver {

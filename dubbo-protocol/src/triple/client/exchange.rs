@@ -24,18 +24,18 @@ use tokio::time::Instant;
 use super::{
     super::{
         exception::decode,
-        form::{self, Form},
+        form,
         frame,
         limits::Limits,
     },
     answer::{Answer, Event, Incoming, broken},
     connection::Connection,
-    failure::{Failure, describe, not_sent},
+    failure::Failure,
     head::Heads,
     replies::{Keep, replies},
     upload::Upload,
 };
-use crate::endpoint::{Deadline, Link as _, Place};
+use crate::endpoint::{Deadline, Place};
 
 /// What does not change from call to call.
 #[derive(Debug)]
@@ -101,7 +101,11 @@ impl Outgoing {
                 if let (Some(upload), Request::Many(messages)) = (upload, &mut self.request) {
                     *messages = upload.into_untouched();
                 }
-                let failure = Failure::of(error, connection);
+                let failure = if connection.has_begun(response.stream_id()) {
+                    Failure::of(error, connection)
+                } else {
+                    Failure::before_it_began(error, connection)
+                };
                 return Err(failure.map(|status| self.place.name(status)));
             }
         };
@@ -111,7 +115,7 @@ impl Outgoing {
         if self.place.method.kind().streams_responses() {
             Ok(replies(answer, upload, keep()))
         } else {
-            let reply = one_reply(answer, upload, &terms.rules, &self.place).await;
+            let reply = one_reply(answer, upload, terms, &self.place).await;
             reply.map_err(Failure::Final)
         }
     }
@@ -123,14 +127,15 @@ impl Outgoing {
         sent: &AtomicBool,
     ) -> Result<(ResponseFuture, Option<Upload>), Failure> {
         let named = |status| Failure::Final(self.place.name(status));
+        let (method, manner) = (&self.place.method, terms.heads.manner);
+        let sending = manner.sending(method, terms.limits.send);
         let message = match &self.request {
-            Request::One(payload) => frame::encode(
-                payload,
-                &Form::of_requests(&self.place.method),
-                terms.limits.send,
-            )
-            .map(Some)
-            .map_err(|status| named(status.not_processed()))?,
+            Request::One(payload) => {
+                let message = frame::encode(payload, &manner.form(method), sending);
+                message
+                    .map(Some)
+                    .map_err(|status| named(status.not_processed()))?
+            }
             Request::Many(_) => None,
         };
         let remaining = self
@@ -151,9 +156,7 @@ impl Outgoing {
                     "the request cannot be sent: {error}"
                 )));
             };
-            connection.retire(describe(&failure));
-            let status = not_sent(&describe(&failure)).with_source(error);
-            Failure::ConnectionGone(self.place.name(status))
+            Failure::before_it_began(failure, connection).map(|status| self.place.name(status))
         })?;
         sent.store(true, Ordering::Relaxed);
         if let Some(message) = message {
@@ -165,7 +168,10 @@ impl Outgoing {
             Request::Many(messages) => messages.take(),
             Request::One(_) => None,
         }
-        .map(|messages| Upload::new(messages, stream, terms.limits.send, self.place.clone()));
+        .map(|messages| {
+            let form = manner.form(method);
+            Upload::new(messages, stream, sending, form, self.place.clone())
+        });
         Ok((response, upload))
     }
 }
@@ -195,7 +201,7 @@ fn poll_response(
 async fn one_reply(
     answer: Answer,
     mut upload: Option<Upload>,
-    rules: &Rules,
+    terms: &Terms,
     place: &Place,
 ) -> Result<Reply, Status> {
     let Answer::Open(headers, mut incoming) = answer else {
@@ -215,11 +221,12 @@ async fn one_reply(
             .with_attachments(trailers));
     };
     if incoming.is_exception() {
-        let status = exception(&place.method, message, rules);
+        let status = exception(&place.method, message, &terms.rules);
         return Err(place.name(status).with_attachments(trailers));
     }
-    let message =
-        form::reply(&place.method, message, rules).map_err(|status| place.name(status))?;
+    let codec = terms.heads.manner.codec;
+    let message = form::reply(&place.method, codec, message, &terms.rules);
+    let message = message.map_err(|status| place.name(status))?;
     let mut reply = Reply::new(Body::Unary(message));
     reply.headers = headers;
     reply.trailers = trailers;

@@ -20,15 +20,24 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// What it means for a call of which nothing was sent on `connection` that `error` ended it.
+    pub(super) fn before_it_began(error: h2::Error, connection: &Connection) -> Self {
+        let why = describe(&error);
+        connection.retire(why.clone());
+        // Who drives it may know more.
+        let why = connection.reason().map_or(why, str::to_owned);
+        Self::ConnectionGone(not_sent(&why).with_source(error))
+    }
+
     /// What `error` means for a call on `connection`.
     pub(super) fn of(error: h2::Error, connection: &Connection) -> Self {
         // `h2` gives the peer's GOAWAY to the streams beyond its last one only: the others go on, or lose the socket.
         if error.is_go_away() && error.is_remote() {
+            if error.reason() == Some(Reason::NO_ERROR) {
+                return Self::before_it_began(error, connection);
+            }
             let why = describe(&error);
             connection.retire(why.clone());
-            if error.reason() == Some(Reason::NO_ERROR) {
-                return Self::ConnectionGone(not_sent(&why).with_source(error));
-            }
             // Not known to be safe: a call that breaks connections would break those to all providers in turn.
             return Self::Refused(
                 Status::unavailable(format!("the connection ended before the call: {why}"))
@@ -82,7 +91,7 @@ impl Failure {
 }
 
 /// A call whose connection was gone before it could be sent.
-pub(super) fn not_sent(why: &str) -> Status {
+fn not_sent(why: &str) -> Status {
     Status::unavailable(format!("the connection took no more calls: {why}"))
         .with_origin(Origin::Transport)
         .not_processed()

@@ -5,24 +5,20 @@ use std::sync::Arc;
 use h2::{Ping, PingPong};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{options::KeepAliveOptions, socket::LastRead};
+use super::{options::KeepAliveOptions, socket::Traffic};
 
 /// Probes a peer from which nothing has come for a while.
 pub(super) struct KeepAlive {
     options: KeepAliveOptions,
-    last_read: Arc<LastRead>,
+    traffic: Arc<Traffic>,
     pings: PingPong,
 }
 
 impl KeepAlive {
-    pub(super) fn new(
-        options: KeepAliveOptions,
-        last_read: Arc<LastRead>,
-        pings: PingPong,
-    ) -> Self {
+    pub(super) fn new(options: KeepAliveOptions, traffic: Arc<Traffic>, pings: PingPong) -> Self {
         Self {
             options,
-            last_read,
+            traffic,
             pings,
         }
     }
@@ -30,14 +26,14 @@ impl KeepAlive {
     /// Ends, with the reason, once the peer has left a PING without answer. The connection must be polled beside it.
     pub(super) async fn watch(mut self) -> String {
         loop {
-            let due = self.last_read.at() + self.options.interval;
+            let due = self.traffic.last_read() + self.options.interval;
             if Instant::now() < due {
                 sleep_until(due).await;
                 continue;
             }
             let wait = self.options.timeout;
             match timeout(wait, self.pings.ping(Ping::opaque())).await {
-                Ok(Ok(_)) => self.last_read.set(),
+                Ok(Ok(_)) => self.traffic.note_read(),
                 // The connection is over, which those who poll it see for themselves.
                 Ok(Err(_)) => std::future::pending().await,
                 Err(_) => {

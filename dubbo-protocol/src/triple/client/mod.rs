@@ -7,7 +7,8 @@
 //! | `invoker` | a call: deadline, connection, when it is sent again |
 //! | `exchange` | one attempt on one connection |
 //! | `socket`, `mend` | the peer's bytes: when they came, and what is wrong with them |
-//! | `head`, `upload` | what is sent |
+//! | `written` | how far our own have got |
+//! | `head`, `upload`, `manner` | what is sent, and in which form |
 //! | `departure` | whether the provider has said that it is about to end |
 //! | `answer`, `replies` | what is received |
 //! | `failure` | what goes wrong, in words |
@@ -20,11 +21,13 @@ mod failure;
 mod head;
 mod invoker;
 mod keep_alive;
+mod manner;
 mod mend;
 mod options;
 mod replies;
 mod socket;
 mod upload;
+mod written;
 
 use std::{fmt, sync::Arc};
 
@@ -37,7 +40,7 @@ use tokio_util::task::TaskTracker;
 
 use self::{
     connection::Http2, departure::Departure, exchange::Terms, head::Heads, invoker::TripleInvoker,
-    options::ConnectOptions,
+    manner::Manner, options::ConnectOptions,
 };
 use super::limits::Limits;
 use crate::{
@@ -91,6 +94,7 @@ impl Client {
         };
         let options = ConnectOptions::read(url).map_err(|error| refused(error.to_string()))?;
         let limits = Limits::of_calls(url).map_err(|error| refused(error.to_string()))?;
+        let manner = Manner::read(url, service).map_err(refused)?;
         let departure = Departure::read(url).map_err(|error| refused(error.to_string()))?;
         let token = url.param("token").filter(|token| !token.is_empty());
         let address = address(url, default_port);
@@ -104,7 +108,7 @@ impl Client {
             Scheme::HTTP
         };
         let heads = Heads::new(&scheme, &address, path, url.service_key(), service)
-            .and_then(|heads| heads.with_token(token))
+            .and_then(|heads| heads.with_manner(manner).with_token(token))
             .map_err(refused)?;
         Ok(Arc::new(TripleInvoker {
             reference: Reference::new(url, self.endpoint(address.into(), options)),

@@ -1,11 +1,11 @@
-//! A peer's bytes on their way in: when they came, and what is mended in them.
+//! The bytes of a connection: when they came and what is mended in them, and what of ours has gone out.
 
 use std::{
     io,
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -16,47 +16,66 @@ use tokio::{
     time::Instant,
 };
 
-use super::mend::Mender;
+use super::{mend::Mender, written::Written};
 
-/// A transport that notes when bytes come, and mends them.
+/// A transport that notes what passes through it, and mends what comes in.
 pub(super) struct Socket<T> {
     io: T,
-    last_read: Arc<LastRead>,
+    traffic: Arc<Traffic>,
     mender: Mender,
+    written: Written,
 }
 
 impl<T> Socket<T> {
-    pub(super) fn new(io: T, last_read: Arc<LastRead>) -> Self {
+    pub(super) fn new(io: T, traffic: Arc<Traffic>) -> Self {
         Self {
             io,
-            last_read,
+            traffic,
             mender: Mender::new(),
+            written: Written::nothing(),
         }
+    }
+
+    /// Notes that `bytes` are on their way.
+    fn took(&mut self, bytes: &[u8]) {
+        let newest = self.written.take(bytes);
+        self.traffic.newest_stream.store(newest, Ordering::Relaxed);
     }
 }
 
-/// When the last bytes came.
+/// What has passed through a socket.
 #[derive(Debug)]
-pub(super) struct LastRead {
+pub(super) struct Traffic {
     start: Instant,
-    millis: AtomicU64,
+    /// When the last bytes came.
+    read_millis: AtomicU64,
+    /// The newest stream of which anything has gone out.
+    newest_stream: AtomicU32,
 }
 
-impl LastRead {
-    pub(super) fn now() -> Arc<Self> {
+impl Traffic {
+    pub(super) fn start() -> Arc<Self> {
         Arc::new(Self {
             start: Instant::now(),
-            millis: AtomicU64::new(0),
+            read_millis: AtomicU64::new(0),
+            newest_stream: AtomicU32::new(0),
         })
     }
 
-    pub(super) fn set(&self) {
+    /// Notes that the peer lives.
+    pub(super) fn note_read(&self) {
         let millis = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.millis.store(millis, Ordering::Relaxed);
+        self.read_millis.store(millis, Ordering::Relaxed);
     }
 
-    pub(super) fn at(&self) -> Instant {
-        self.start + Duration::from_millis(self.millis.load(Ordering::Relaxed))
+    /// When the last bytes came.
+    pub(super) fn last_read(&self) -> Instant {
+        self.start + Duration::from_millis(self.read_millis.load(Ordering::Relaxed))
+    }
+
+    /// Whether anything of `stream` has gone out, or may have.
+    pub(super) fn has_begun(&self, stream: h2::StreamId) -> bool {
+        stream.as_u32() <= self.newest_stream.load(Ordering::Relaxed)
     }
 }
 
@@ -70,7 +89,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Socket<T> {
         let result = Pin::new(&mut self.io).poll_read(cx, buf);
         let new = &mut buf.filled_mut()[before..];
         if !new.is_empty() {
-            self.last_read.set();
+            self.traffic.note_read();
             self.mender.mend(new);
         }
         result
@@ -79,19 +98,33 @@ impl<T: AsyncRead + Unpin> AsyncRead for Socket<T> {
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.io).poll_write(cx, buf);
+        if let Poll::Ready(Ok(count)) = result {
+            this.took(&buf[..count]);
+        }
+        result
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.io).poll_write_vectored(cx, bufs);
+        if let Poll::Ready(Ok(mut count)) = result {
+            for buf in bufs {
+                let taken = buf.len().min(count);
+                this.took(&buf[..taken]);
+                count -= taken;
+            }
+        }
+        result
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -15,8 +15,12 @@ use dubbo_core::{
     request::Request,
     service::{CallKind, MethodDescriptor, ServiceDescriptor},
     status::{Code, Retry, Status},
+    stream,
 };
-use dubbo_test::peer::h2::{Frame, ServerConnection, kind};
+use dubbo_test::{
+    logs::Logs,
+    peer::h2::{Frame, ServerConnection, code, kind},
+};
 use parking_lot::Mutex;
 use tokio::{io::DuplexStream, sync::mpsc, time::Instant};
 
@@ -24,8 +28,9 @@ use super::Client;
 use crate::net::{Connector, Stream};
 
 static GREETER: LazyLock<Arc<ServiceDescriptor>> = LazyLock::new(|| {
-    let methods = vec![MethodDescriptor::new("Greet", CallKind::Unary)];
-    Arc::new(ServiceDescriptor::new("greet.Greeter", methods))
+    let methods = [("Greet", CallKind::Unary), ("Talk", CallKind::BidiStream)];
+    let methods = methods.map(|(name, kind)| MethodDescriptor::new(name, kind));
+    Arc::new(ServiceDescriptor::new("greet.Greeter", methods.to_vec()))
 });
 
 /// Hands the other end of each connection to the test, or refuses.
@@ -178,6 +183,99 @@ async fn a_silent_peer_is_given_up_with_its_calls_and_replaced() {
     tokio::join!(greet(&stub), peer)
         .0
         .expect("the next one answers");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_that_went_silent_costs_no_call_and_no_word() {
+    let (logs, _logging) = Logs::record();
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("");
+    let mut silent = rig.accept().await;
+    silent.frame("an answer to SETTINGS", is_settled).await;
+    // Whatever is between drops all that comes, and says so to neither side.
+    silent.mute();
+    let start = Instant::now();
+    let mut next = rig.accept().await;
+    let took = start.elapsed();
+    assert!(
+        took.abs_diff(Duration::from_secs(30)) < Duration::from_millis(100),
+        "{took:?} to notice"
+    );
+    next.frame("an answer to SETTINGS", is_settled).await;
+    tokio::time::sleep(Duration::from_hours(2)).await;
+    let peer = async { next.request().await.reply(b"") };
+    tokio::join!(greet(&stub), peer).0.expect("it is answered");
+
+    // One that is closed in good order is no more than that either.
+    drop(next);
+    let mut last = rig.accept().await;
+    let peer = async { last.request().await.reply(b"") };
+    tokio::join!(greet(&stub), peer).0.expect("it is answered");
+    for level in ["ERROR", "WARN", "INFO"] {
+        assert_eq!(logs.with(level), [""; 0], "nothing to tell of");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_has_one_deadline_for_all_of_it_or_lives_as_long_as_its_connection() {
+    let mut rig = Rig::new(false);
+    let stub = rig.stub("");
+    let mut connection = rig.accept().await;
+    for deadline in [Some(Duration::from_secs(1)), None] {
+        let start = Instant::now();
+        let (feed, requests) = stream::channel::<String>(1);
+        let call = async {
+            let call = stub.bidi_stream::<Proto<String>, Proto<String>>(1, requests);
+            let call = match deadline {
+                Some(deadline) => call.timeout(deadline),
+                None => call,
+            };
+            call.await.expect("it begins").into_message()
+        };
+        let begun = async {
+            let mut request = connection.request().await;
+            request.accept();
+            request
+        };
+        let (mut replies, mut request) = tokio::join!(call, begun);
+        let ended = loop {
+            let (sent, reply) = tokio::join!(
+                async {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    if feed.send("x".to_owned()).await.is_ok() && request.message().await.is_some()
+                    {
+                        request.send_message(b"");
+                    }
+                },
+                replies.message()
+            );
+            let () = sent;
+            match reply {
+                Ok(reply) => assert_eq!(reply.as_deref(), Some("")),
+                Err(status) => break Some(status),
+            }
+            if start.elapsed() > Duration::from_secs(3) {
+                break None;
+            }
+        };
+        let Some(deadline) = deadline else {
+            assert!(ended.is_none(), "nothing ends it: {ended:?}");
+            // The peer answers PINGs, and that is all.
+            tokio::time::sleep(Duration::from_mins(10)).await;
+            request.send_message(b"");
+            let reply = replies.message().await.expect("it lives");
+            assert_eq!(reply.as_deref(), Some(""));
+            continue;
+        };
+        let status = ended.expect("its time is over");
+        assert_eq!(status.code(), Code::DeadlineExceeded, "{status}");
+        let took = start.elapsed();
+        assert!(
+            took.abs_diff(deadline) < Duration::from_millis(110),
+            "{took:?}"
+        );
+        assert_eq!(request.reset_by_client().await, code::CANCEL);
+    }
 }
 
 #[tokio::test(start_paused = true)]
