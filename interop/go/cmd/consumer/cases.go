@@ -10,6 +10,7 @@ import (
 	tri "dubbo.apache.org/dubbo-go/v3/protocol/triple/triple_protocol"
 
 	pb "dubbo-rust/interop/go/gen/interopv1"
+	"dubbo-rust/interop/go/internal/impl"
 )
 
 const greeterName = "dubbo.interop.v1.Greeter"
@@ -28,7 +29,7 @@ var greeterCases = []testCase{
 	{"greet", greet("dubbo")},
 	{"greet_empty", greet("")},
 	{"greet_unicode", greet("é 中文 😀")},
-	{"echo_all", echo(fullEcho())},
+	{"echo_all", echo(impl.FullEcho())},
 	{"echo_zero", echo(&pb.EchoMessage{})},
 
 	{"server_stream", serverStream(&pb.GreetRequest{Name: "dubbo", Count: 3})},
