@@ -5,3 +5,13 @@
 pub(crate) mod health {
     include!("generated/grpc.health.v1.rs");
 }
+
+/// `grpc.reflection.v1`.
+pub(crate) mod reflection {
+    include!("generated/grpc.reflection.v1.rs");
+
+    /// `grpc.reflection.v1alpha`: the same messages under another name.
+    pub(crate) mod v1alpha {
+        include!("generated/grpc.reflection.v1alpha.rs");
+    }
+}

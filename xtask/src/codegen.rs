@@ -146,7 +146,11 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
 
 const SETS: &[Set] = &[
     Set {
-        protos: &["grpc/health/v1/health.proto"],
+        protos: &[
+            "grpc/health/v1/health.proto",
+            "grpc/reflection/v1/reflection.proto",
+            "grpc/reflection/v1alpha/reflection.proto",
+        ],
         folder: "dubbo-protocol/src/generated",
     },
     Set {
