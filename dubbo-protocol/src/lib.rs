@@ -18,4 +18,5 @@ mod triple;
 
 pub use dubbo::DubboProtocol;
 pub use injvm::Injvm;
-pub use triple::TripleProtocol;
+pub use triple::ranges as triple_ranges;
+pub use triple::{BadCorsSetting, Compression, CorsSettings, TripleProtocol, UnknownCompression};

@@ -58,7 +58,7 @@ pub(super) async fn accept_until<A: Accept>(
 
 /// Errors of a kind of which there may be many and few need to be told.
 #[derive(Debug, Default)]
-pub(super) struct Trouble {
+pub(crate) struct Trouble {
     told: Option<Instant>,
     /// Since then.
     errors: usize,
@@ -66,7 +66,7 @@ pub(super) struct Trouble {
 
 impl Trouble {
     /// Takes in one more error at `now`: how many there are to tell of, if that is due.
-    pub(super) fn met(&mut self, now: Instant) -> Option<usize> {
+    pub(crate) fn met(&mut self, now: Instant) -> Option<usize> {
         self.errors += 1;
         if self.told.is_some_and(|told| now < told + SILENCE) {
             return None;

@@ -25,11 +25,11 @@ impl Dialect {
         self as usize
     }
 
-    /// How long a peer that may speak it can have nothing to say.
-    pub(super) fn silence(self) -> Duration {
+    /// How long a peer that may speak it can have nothing to say, when one that has begun to speak has `patience`.
+    pub(super) fn silence(self, patience: Duration) -> Duration {
         match self {
             // They speak as soon as they have connected.
-            Self::Http1 | Self::Http2 => UNDECIDED,
+            Self::Http1 | Self::Http2 => patience,
             // A consumer without calls says nothing until its first heartbeat, and dubbo servers put up with three
             // intervals of 60 s without one (`docs/spec/dubbo-protocol.md` §7.1).
             Self::Dubbo => Duration::from_mins(3),
@@ -93,7 +93,7 @@ pub(super) fn recognise(seen: &[u8]) -> Spoken {
 /// How many bytes it takes at most to know what a peer speaks.
 pub(super) const LOOK: usize = HTTP2.len();
 
-/// How long a peer that has begun to speak may leave open what.
+/// How long a peer that has begun to speak may leave open what, unless whoever serves it says otherwise.
 pub(super) const UNDECIDED: Duration = Duration::from_secs(10);
 
 /// RFC 9113 §3.4.

@@ -27,6 +27,7 @@ use dubbo_core::{extension::ExtensionContext, protocol::ProtocolError, tls::TlsF
 
 use self::port::Ports;
 pub(crate) use self::{
+    accept::Trouble,
     connect::{Connector, Dialer, hint_unheard},
     dialect::Dialect,
     port::{Accepted, Listening},

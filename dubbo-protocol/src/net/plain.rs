@@ -14,8 +14,9 @@ use super::{Dialect, preface::listen_to};
 pub(super) async fn refuse<T: AsyncRead + AsyncWrite + Unpin>(
     io: T,
     silence: Duration,
+    patience: Duration,
 ) -> io::Error {
-    let spoken = match listen_to(io, silence).await {
+    let spoken = match listen_to(io, silence, patience).await {
         Ok((dialect, io)) => {
             if dialect == Dialect::Http1 {
                 // Who hangs up before it has read the answer misses nothing that it wants to know.
@@ -74,7 +75,7 @@ mod tests {
             let (mut near, far) = tokio::io::duplex(1024);
             near.write_all(said).await.expect("room");
             near.shutdown().await.expect("open");
-            let error = refuse(far, LINGER).await;
+            let error = refuse(far, LINGER, LINGER).await;
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
             assert!(error.to_string().contains(about), "{error}");
             let mut heard = String::new();

@@ -106,6 +106,17 @@ impl Listening {
         }
     }
 
+    /// Gives a peer no longer than `patience` to say what it speaks, and for the handshake of TLS; without this,
+    /// [`UNDECIDED`]. On a port that is shared it has the longest of all.
+    pub(crate) fn hear_within(&self, patience: Duration) {
+        let mut takers = self.port.takers.write();
+        for dialect in self.dialects {
+            if let Some(taker) = &mut takers[dialect.index()] {
+                taker.patience = patience;
+            }
+        }
+    }
+
     /// Gives the share up. When this is done nothing is taken any more, and with the last share the port is free again.
     /// It waits for nobody: not for peers, and not for the connections that were taken.
     pub(crate) async fn close(self) {
@@ -145,6 +156,7 @@ type Takers = [Option<Taker>; Dialect::COUNT];
 struct Taker {
     take: Take,
     room: Option<Room>,
+    patience: Duration,
 }
 
 /// One listening socket, for as long as somebody has a share in it.
@@ -201,6 +213,7 @@ impl Port {
             takers[dialect.index()] = Some(Taker {
                 take: Arc::clone(take),
                 room: None,
+                patience: UNDECIDED,
             });
         }
         Ok(())
@@ -294,13 +307,17 @@ impl Port {
     }
 
     async fn hear(&self, stream: TcpStream) -> io::Result<(Dialect, Preface<Stream>)> {
-        let (negotiates, silence) = self.expected();
+        let Expected {
+            negotiates,
+            silence,
+            patience,
+        } = self.expected();
         let stream = match &self.tls {
             None => Stream::Tcp(stream),
             // Its state is large, and most ports have none.
-            Some(tls) => Box::pin(shake_hands(tls, stream, negotiates, silence)).await?,
+            Some(tls) => Box::pin(shake_hands(tls, stream, negotiates, silence, patience)).await?,
         };
-        listen_to(stream, silence).await
+        listen_to(stream, silence, patience).await
     }
 
     /// Whether a peer was refused for want of TLS, or of the right one, or because it speaks TLS where nobody does.
@@ -321,16 +338,33 @@ impl Port {
         rooms.fold(MOST_UNDECIDED, usize::min)
     }
 
-    /// Whether peers may negotiate a dialect, and how long they may have nothing to say.
-    fn expected(&self) -> (bool, Duration) {
+    /// What peers may do.
+    fn expected(&self) -> Expected {
         let takers = self.takers.read();
-        let serves = |dialect: Dialect| takers[dialect.index()].is_some();
-        let silences = Dialect::ALL
-            .into_iter()
-            .filter(|dialect| serves(*dialect))
-            .map(Dialect::silence);
-        (serves(Dialect::Http2), silences.max().unwrap_or(UNDECIDED))
+        let served = Dialect::ALL.into_iter();
+        let served =
+            served.filter_map(|dialect| Some((dialect, takers[dialect.index()].as_ref()?)));
+        let mut expected = Expected {
+            negotiates: takers[Dialect::Http2.index()].is_some(),
+            silence: Duration::ZERO,
+            patience: Duration::ZERO,
+        };
+        for (dialect, taker) in served {
+            expected.silence = expected.silence.max(dialect.silence(taker.patience));
+            expected.patience = expected.patience.max(taker.patience);
+        }
+        expected
     }
+}
+
+/// What peers may do before it is known what they speak.
+struct Expected {
+    /// Whether TLS negotiates it.
+    negotiates: bool,
+    /// How long they may have nothing to say.
+    silence: Duration,
+    /// How long they may take once they have begun.
+    patience: Duration,
 }
 
 impl fmt::Debug for Port {
@@ -349,6 +383,7 @@ async fn shake_hands(
     stream: TcpStream,
     negotiates: bool,
     silence: Duration,
+    patience: Duration,
 ) -> io::Result<Stream> {
     let late = |what: &str, patience: Duration| {
         let text = format!("no {what} of TLS within {patience:?}");
@@ -363,11 +398,11 @@ async fn shake_hands(
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
     }
     if first != [TLS] {
-        return Err(refuse(stream, silence).await);
+        return Err(refuse(stream, silence, patience).await);
     }
-    timeout(UNDECIDED, tls.accept(stream, negotiates))
+    timeout(patience, tls.accept(stream, negotiates))
         .await
-        .map_err(|_| late("end of the handshake", UNDECIDED))?
+        .map_err(|_| late("end of the handshake", patience))?
 }
 
 /// Says what to do about the system's refusal of a port.

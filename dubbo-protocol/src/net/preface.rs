@@ -12,13 +12,13 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::dialect::{Dialect, LOOK, Spoken, UNDECIDED, recognise};
+use super::dialect::{Dialect, LOOK, Spoken, recognise};
 
 /// Reads just enough of `io` to know what it speaks, and gives it back with that still to be read.
 ///
 /// # Errors
 ///
-/// It speaks nothing known, has closed, said nothing for `silence`, or too little for [`UNDECIDED`].
+/// It speaks nothing known, has closed, said nothing for `silence`, or too little for `patience`.
 ///
 /// # Cancel safety
 ///
@@ -26,17 +26,18 @@ use super::dialect::{Dialect, LOOK, Spoken, UNDECIDED, recognise};
 pub(super) async fn listen_to<T: AsyncRead + Unpin>(
     mut io: T,
     silence: Duration,
+    patience: Duration,
 ) -> io::Result<(Dialect, Preface<T>)> {
     let mut seen = [0; LOOK];
     let mut have = 0;
-    let mut patience = silence;
-    let mut until = Instant::now() + patience;
+    let mut allowed = silence;
+    let mut until = Instant::now() + allowed;
     loop {
         let more = timeout_at(until, io.read(&mut seen[have..]))
             .await
             .map_err(|_| {
                 let text = format!(
-                    "it said {have} bytes within {patience:?}, which does not tell what it speaks"
+                    "it said {have} bytes within {allowed:?}, which does not tell what it speaks"
                 );
                 io::Error::new(io::ErrorKind::TimedOut, text)
             })??;
@@ -45,8 +46,8 @@ pub(super) async fn listen_to<T: AsyncRead + Unpin>(
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
         }
         if have == 0 {
-            patience = UNDECIDED;
-            until = Instant::now() + patience;
+            allowed = patience;
+            until = Instant::now() + allowed;
         }
         have += more;
         let text = match recognise(&seen[..have]) {
@@ -132,13 +133,13 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Preface<T> {
 mod tests {
     use tokio::io::AsyncWriteExt as _;
 
-    use super::*;
+    use super::{super::dialect::UNDECIDED, *};
 
     async fn heard(bytes: &[u8]) -> io::Result<(Dialect, Preface<tokio::io::DuplexStream>)> {
         let (mut near, far) = tokio::io::duplex(64);
         near.write_all(bytes).await?;
         drop(near);
-        listen_to(far, UNDECIDED).await
+        listen_to(far, UNDECIDED, UNDECIDED).await
     }
 
     #[tokio::test]
@@ -171,7 +172,7 @@ mod tests {
                 near.shutdown().await.expect("open");
             };
             let reader = async {
-                let (dialect, mut io) = listen_to(far, UNDECIDED).await.expect("known");
+                let (dialect, mut io) = listen_to(far, UNDECIDED, UNDECIDED).await.expect("known");
                 assert_eq!(dialect, want);
                 let mut all = vec![io.read_u8().await.expect("some")];
                 io.read_to_end(&mut all).await.expect("open");
@@ -188,7 +189,9 @@ mod tests {
             let (mut near, far) = tokio::io::duplex(64);
             near.write_all(said).await.expect("room");
             let start = Instant::now();
-            let error = listen_to(far, silence).await.expect_err("no more comes");
+            let error = listen_to(far, silence, UNDECIDED)
+                .await
+                .expect_err("no more comes");
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
             assert_eq!(start.elapsed(), want);
         }

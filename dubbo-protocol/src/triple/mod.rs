@@ -1,11 +1,13 @@
 //! Triple: gRPC's framing over HTTP/2 with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
 
 mod client;
+pub(crate) mod compression;
 pub(crate) mod exception;
 pub(crate) mod form;
 pub(crate) mod frame;
 pub(crate) mod headers;
 mod limits;
+pub mod ranges;
 mod server;
 pub(crate) mod status_wire;
 mod timeout;
@@ -15,13 +17,19 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{
+    http::HttpHandler,
     invoker::Invoker,
     payload::Rules,
-    protocol::{Drained, Exporter, Pages, Protocol, ProtocolError},
+    protocol::{Drained, Exporter, Protocol, ProtocolError},
     service::ServiceDescriptor,
     url::Url,
 };
 use tokio::time::Instant;
+
+pub use self::{
+    compression::{Compression, UnknownCompression},
+    server::{BadCorsSetting, CorsSettings},
+};
 
 use client::Client;
 use server::Servers;
@@ -31,7 +39,9 @@ use crate::{java::shared_rules, net::Network};
 /// Triple, linked as the protocol `tri` (and `triple`): servers and connections of one instance.
 ///
 /// A provider's URL may set `max-server-recv-msg-size` (4 MiB) and `max-server-send-msg-size` (2^31 − 1 bytes), in bytes
-/// or with a unit. Each port serves `grpc.health.v1.Health` beside what is exported there.
+/// or with a unit; and `.compression.send` (nothing), a list of [compressions](Compression) of which callers get the first
+/// that they take, with `.compression.min-size` (1 KiB), from which length on. Requests may be compressed in any of them.
+/// Each port serves `grpc.health.v1.Health` beside what is exported there.
 ///
 /// The URL of a reference may set, each with its default:
 ///
@@ -42,6 +52,9 @@ use crate::{java::shared_rules, net::Network};
 /// | `keep-alive-interval` | 10 s | a peer from which nothing came for so long is asked for a sign of life; 0 is never |
 /// | `keep-alive-timeout` | 20 s | how long its answer may take before the connection is given up |
 /// | `max-call-recv-msg-size`, `max-call-send-msg-size` | 4 MiB, 2^31 − 1 bytes | limits of one message |
+/// | `compression.send` | nothing | the [compression](Compression) of requests; for services of a proto file alone |
+/// | `compression.min-size` | 1 KiB | shorter requests are sent as they are |
+/// | `serialization` | | `json`: messages of a proto file are sent and read as JSON. Any other is what the service is defined for |
 ///
 /// References connect in the background and again after a failure. A call that a closing or busy provider certainly did
 /// not take is sent once more on another connection; every other failure is the caller's to judge
@@ -93,9 +106,11 @@ impl Protocol for TripleProtocol {
     async fn mount(
         &self,
         server: &Url,
-        pages: Arc<dyn Pages>,
+        handler: Arc<dyn HttpHandler>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
-        self.servers.mount(server, self.default_port(), pages).await
+        self.servers
+            .mount(server, self.default_port(), handler)
+            .await
     }
 
     async fn announce_shutdown(&self) {

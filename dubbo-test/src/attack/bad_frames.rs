@@ -9,7 +9,7 @@ use crate::peer::h2::Frame;
 /// Ends one stream and goes on to send DATA on it, `count` times, without reading a byte. The connection, as it is then,
 /// and how many of the frames the server took.
 pub async fn run(address: SocketAddr, path: &str, count: usize) -> (Wire, usize) {
-    let mut wire = Wire::http2(address, &[]).await;
+    let mut wire = Wire::http2_deaf(address, &[]).await;
     let block = Blocks::new(path).block();
     let open = Frame::new(
         crate::peer::h2::kind::HEADERS,

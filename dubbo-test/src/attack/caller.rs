@@ -32,7 +32,9 @@ impl Caller {
         let socket = soon("a connection", TcpStream::connect(address)).await;
         let socket = socket.expect("the server listens");
         socket.set_nodelay(true).expect("it is open");
-        let made = soon("a handshake", h2::client::handshake(socket)).await;
+        let mut builder = h2::client::Builder::new();
+        builder.initial_connection_window_size(WINDOW);
+        let made = soon("a handshake", builder.handshake(socket)).await;
         let (send, connection) = made.expect("HTTP/2");
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
@@ -143,3 +145,6 @@ impl Answer {
             .into_owned()
     }
 }
+
+/// Streams that are not read must not hold up the others.
+const WINDOW: u32 = 1 << 20;

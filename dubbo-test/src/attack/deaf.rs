@@ -33,7 +33,7 @@ pub async fn without_reading(
     count: usize,
     request: &[u8],
 ) -> (Wire, usize) {
-    let mut wire = Wire::http2(address, &[(INITIAL_WINDOW_SIZE, i32::MAX as u32)]).await;
+    let mut wire = Wire::http2_deaf(address, &[(INITIAL_WINDOW_SIZE, LARGEST)]).await;
     let sent = wire.send_deaf(&calls(path, count, request)).await;
     (wire, sent)
 }
@@ -51,3 +51,4 @@ fn calls(path: &str, count: usize, request: &[u8]) -> Vec<u8> {
 
 const END_HEADERS: u8 = 4;
 const INITIAL_WINDOW_SIZE: u16 = 4;
+const LARGEST: u32 = (1 << 31) - 1;

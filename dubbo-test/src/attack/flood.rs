@@ -28,7 +28,8 @@ impl Flood {
     /// Sends `count` of them on a connection of their own. What the server said by the time that it had seen all of them, or
     /// had had enough.
     pub async fn run(self, address: SocketAddr, path: &str, count: usize) -> Heard {
-        let (mut wire, frame) = self.start(address, path).await;
+        let wire = Wire::http2(address, &[]).await;
+        let (mut wire, frame) = self.start(wire, path).await;
         let batch = frame.repeat(BATCH);
         let mut open = true;
         for _ in 0..count.div_ceil(BATCH) {
@@ -45,7 +46,8 @@ impl Flood {
 
     /// Sends `count` of them and reads nothing: how many the server took before it wanted to be read from.
     pub async fn run_deaf(self, address: SocketAddr, path: &str, count: usize) -> usize {
-        let (mut wire, frame) = self.start(address, path).await;
+        let wire = Wire::http2_deaf(address, &[]).await;
+        let (mut wire, frame) = self.start(wire, path).await;
         let batch = frame.repeat(BATCH);
         let mut sent = 0;
         for _ in 0..count.div_ceil(BATCH) {
@@ -58,8 +60,7 @@ impl Flood {
         sent / frame.len()
     }
 
-    async fn start(self, address: SocketAddr, path: &str) -> (Wire, Bytes) {
-        let mut wire = Wire::http2(address, &[]).await;
+    async fn start(self, mut wire: Wire, path: &str) -> (Wire, Bytes) {
         if matches!(self, Self::EmptyData | Self::TinyData) {
             let block = Blocks::new(path).block();
             let open = Frame::new(kind::HEADERS, END_HEADERS, 1, block);

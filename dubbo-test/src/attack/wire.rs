@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fmt, net::SocketAddr, time::Duration};
 use bytes::BytesMut;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::timeout,
 };
 
@@ -45,7 +45,19 @@ pub struct Heard {
 impl Wire {
     /// Connects, and says nothing.
     pub async fn connect(address: SocketAddr) -> Self {
-        let socket = soon("a connection", TcpStream::connect(address)).await;
+        Self::open(address, None).await
+    }
+
+    async fn open(address: SocketAddr, room: Option<u32>) -> Self {
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4(),
+            SocketAddr::V6(_) => TcpSocket::new_v6(),
+        };
+        let socket = socket.expect("a socket");
+        if let Some(room) = room {
+            socket.set_recv_buffer_size(room).expect("it is open");
+        }
+        let socket = soon("a connection", socket.connect(address)).await;
         let socket = socket.expect("the server listens");
         socket.set_nodelay(true).expect("it is open");
         Self {
@@ -57,10 +69,21 @@ impl Wire {
 
     /// Connects, and begins HTTP/2 with these settings.
     pub async fn http2(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
-        let mut wire = Self::connect(address).await;
+        Self::connect(address).await.begin(settings).await
+    }
+
+    /// The same with as little room for what it hears as the system gives.
+    pub async fn http2_deaf(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
+        Self::open(address, Some(LITTLE))
+            .await
+            .begin(settings)
+            .await
+    }
+
+    async fn begin(mut self, settings: &[(u16, u32)]) -> Self {
         let hello = [PREFACE, &Frame::settings(settings).encode()].concat();
-        wire.send(hello).await;
-        wire
+        self.send(hello).await;
+        self
     }
 
     /// What has been heard so far.
@@ -190,6 +213,9 @@ impl Heard {
 }
 
 const ACK: u8 = 1;
+
+/// Less is rounded up.
+const LITTLE: u32 = 4 << 10;
 
 /// How long a server may take nothing before it is taken for one that waits.
 const STUCK: Duration = Duration::from_millis(500);

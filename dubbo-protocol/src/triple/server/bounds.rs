@@ -32,6 +32,8 @@ pub(super) struct Bounds {
     pub(super) streams: u32,
     /// How many headers a request may have.
     pub(super) headers: usize,
+    /// How large they may be, in bytes as HTTP/2 counts them (RFC 9113 §6.5.2).
+    pub(super) header_list: u32,
     /// The largest frame that is read, in bytes.
     pub(super) frame: u32,
     /// What a stream may send ahead of its handler, in bytes.
@@ -60,6 +62,7 @@ impl Bounds {
             request: url.get(&REQUEST)?.0,
             streams: url.get(&STREAMS)?.0,
             headers: url.get(&HEADERS)?.0 as usize,
+            header_list: url.get(&HEADER_LIST)?.0,
             frame: url.get(&FRAME)?.0,
             stream_window: url.get(&STREAM_WINDOW)?.0,
             connection_window: url.get(&CONNECTION_WINDOW)?.0,
@@ -80,6 +83,7 @@ impl Bounds {
             request,
             streams,
             headers,
+            header_list,
             frame,
             stream_window,
             connection_window,
@@ -97,6 +101,7 @@ impl Bounds {
             (REQUEST.name, time(*request)),
             (STREAMS.name, streams.to_string()),
             (HEADERS.name, headers.to_string()),
+            (HEADER_LIST.name, header_list.to_string()),
             (FRAME.name, frame.to_string()),
             (STREAM_WINDOW.name, stream_window.to_string()),
             (CONNECTION_WINDOW.name, connection_window.to_string()),
@@ -215,6 +220,13 @@ const HEADERS: Key<Within<{ *ranges::HEADERS.start() }, { *ranges::HEADERS.end()
     default: || Within(256),
 };
 
+/// Twice what Dubbo Java takes.
+const HEADER_LIST: Key<Within<{ *ranges::HEADER_LIST.start() }, { *ranges::HEADER_LIST.end() }>> =
+    Key {
+        name: ".max-header-list-size",
+        default: || Within(64 << 10),
+    };
+
 const FRAME: Key<Within<{ *ranges::FRAME.start() }, { *ranges::FRAME.end() }>> = Key {
     name: ".max-frame-size",
     default: || Within(1 << 20),
@@ -260,6 +272,7 @@ mod tests {
             (".request-timeout", "0"),
             (".max-concurrent-streams", "1"),
             (".max-header-count", "16"),
+            (".max-header-list-size", "16mib"),
             (".max-frame-size", "16kib"),
             (".initial-window-size", "64kib"),
             (".connection-initial-window-size", "2147483647"),
@@ -272,7 +285,7 @@ mod tests {
                 .collect();
             assert_eq!(differing, [key]);
         }
-        assert_eq!(defaults.named().count(), 14);
+        assert_eq!(defaults.named().count(), 15);
     }
 
     #[test]
@@ -288,6 +301,7 @@ mod tests {
             (".request-timeout", ""),
             (".max-concurrent-streams", "0"),
             (".max-header-count", "1000000"),
+            (".max-header-list-size", "1kib"),
             (".max-frame-size", "16383"),
             (".max-frame-size", "16mib"),
             (".initial-window-size", "65534"),

@@ -16,12 +16,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// One for a connection.
-    pub(super) fn new() -> Arc<Self> {
-        Self::of(LIMIT)
-    }
-
-    /// One of `limit` bytes.
+    /// One of `limit` bytes, for a connection.
     pub(super) fn of(limit: usize) -> Arc<Self> {
         let held = AtomicUsize::new(0);
         Arc::new(Self { limit, held })
@@ -79,10 +74,6 @@ impl Budget {
         }
     }
 }
-
-/// As many calls as a connection may have, each with a request of a quarter of a MiB that is not there yet: a sender
-/// which serves its streams in turn has all of them unfinished until the end.
-const LIMIT: usize = 256 << 20;
 
 #[cfg(test)]
 mod tests {

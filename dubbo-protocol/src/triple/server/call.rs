@@ -6,6 +6,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, Waker, ready},
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -23,12 +24,12 @@ use http_body::Body;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
+    patience::within,
     refusal,
     reply::{
         BIZ_EXCEPTION, Caller, Many, ReplyBody, announce_trailers, expired, poll_item, respond,
     },
     request::Messages,
-    rest::discard,
     routes::{Route, Routes},
     site::Site,
 };
@@ -52,10 +53,19 @@ pub(super) struct Call<B> {
     headers: HeaderMap,
     /// Until they are taken.
     messages: Option<Messages<B>>,
+    /// How long its request may take, if it is one message.
+    patience: Option<Duration>,
     /// Whether a handler has seen it.
     handled: bool,
     /// Whether its trailers have to be named before they come.
     announces: bool,
+}
+
+/// A request that is no call.
+pub(super) struct Refused<B> {
+    pub(super) head: Parts,
+    pub(super) body: B,
+    pub(super) answer: Response<ReplyBody>,
 }
 
 impl<B> Call<B>
@@ -67,8 +77,8 @@ where
     ///
     /// # Errors
     ///
-    /// The answer to a request that is none.
-    pub(super) fn of(site: &Site, head: Parts, body: B) -> Result<Self, Response<ReplyBody>> {
+    /// The request, and the answer to it if nobody else takes it.
+    pub(super) fn of(site: &Site, head: Parts, body: B) -> Result<Self, Box<Refused<B>>> {
         let content = GrpcContent::of(&head.headers);
         let caller = Caller {
             content: content.unwrap_or(GrpcContent::Bare),
@@ -86,19 +96,18 @@ where
             None => Err(unknown_form(&head.headers)),
         };
         let announces = head.version < Version::HTTP_2;
-        if announces {
+        if announces || head.headers.len() > site.settings.bounds.headers {
             let method = asked.as_ref().ok().map(|asked| &asked.method);
             let refusal = refusal::of_headers(&head, &site.settings);
-            if let Some(refusal) = refusal.or_else(|| refusal::of_http1(&head, method)) {
-                discard(body);
-                return Err(refusal);
+            if let Some(answer) = refusal.or_else(|| refusal::of_http1(&head, method)) {
+                return Err(Box::new(Refused { head, body, answer }));
             }
         }
         let asked = match asked {
             Ok(asked) => asked,
             Err(status) => {
-                discard(body);
-                return Err(caller.failed(&status, &ReplyContext::default()));
+                let answer = caller.failed(&status, &ReplyContext::default());
+                return Err(Box::new(Refused { head, body, answer }));
             }
         };
         let decoder = FrameDecoder::new(asked.route.limits.receive, asked.compression);
@@ -126,6 +135,7 @@ where
             peer: Arc::clone(&site.peer),
             headers: head.headers,
             messages: Some(messages),
+            patience: site.settings.bounds.request,
             handled: false,
             announces,
         })
@@ -167,7 +177,8 @@ where
         let body = match (streamed, &mut self.messages) {
             (Some(messages), _) => Message::Stream(PayloadStream::new(messages)),
             (None, Some(messages)) => {
-                let message = self.answer.in_time(&mut late, messages.only()).await;
+                let message = within(self.patience, self.answer.deadline, messages.only());
+                let message = self.answer.in_time(&mut late, message).await;
                 let message = message.map_err(|status| self.answer.of_method(status))?;
                 Message::Unary(self.answer.request(message, &self.route.rules)?)
             }

@@ -1,7 +1,6 @@
 //! One connection from its first byte to its last.
 
 use std::{
-    convert::Infallible,
     pin::Pin,
     sync::{
         Arc,
@@ -12,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use dubbo_core::invocation::Peer;
+use dubbo_core::{extension::BoxError, invocation::Peer};
 use http_body::{Body, Frame, SizeHint};
 use hyper::{
     rt::Executor,
@@ -20,19 +19,28 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::watch,
+    sync::{Semaphore, watch},
+    time::Instant,
 };
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    budget::Budget, dispatch::answer, reply::ReplyBody, routes::Routes, settings::ServerSettings,
+    bounds::Bounds,
+    budget::Budget,
+    crowd::turn_away,
+    dispatch::answer,
+    life::{Life, Started},
+    reply::ReplyBody,
+    routes::Routes,
+    settings::ServerSettings,
     site::Site,
 };
 use crate::{
     catalog::Catalog,
-    net::{Accepted, Dialect},
+    net::{Accepted, Dialect, Trouble},
 };
 
 /// What the connections of a server share.
@@ -45,6 +53,10 @@ pub(super) struct Connections {
     pub(super) end: watch::Receiver<End>,
     /// How many have been cut with calls on them.
     pub(super) cut: Arc<AtomicUsize>,
+    /// For how many more there is room.
+    pub(super) room: Arc<Semaphore>,
+    /// Those that there was no room for.
+    pub(super) crowding: Arc<Mutex<Trouble>>,
 }
 
 /// How a server asks its connections to end.
@@ -59,6 +71,13 @@ pub(super) enum End {
 }
 
 impl Connections {
+    /// Room for as many connections as `bounds` say.
+    pub(super) fn room(bounds: &Bounds) -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(
+            bounds.connections.min(Semaphore::MAX_PERMITS),
+        ))
+    }
+
     /// Serves a connection until either side ends it.
     pub(super) async fn serve(self, accepted: Accepted) {
         let Accepted {
@@ -66,6 +85,14 @@ impl Connections {
             stream,
             peer,
         } = accepted;
+        let room = Arc::clone(&self.room);
+        let Ok(_room) = room.try_acquire() else {
+            if let Some(connections) = self.crowding.lock().met(Instant::now()) {
+                let limit = self.settings.bounds.connections;
+                tracing::warn!(limit, connections, remote = %peer.remote, "connections are refused: there are too many");
+            }
+            return turn_away(dialect, stream).await;
+        };
         if dialect == Dialect::Http2 {
             self.serve_http2(stream, peer).await;
         } else {
@@ -77,26 +104,32 @@ impl Connections {
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let here = TaskTracker::new();
+        let here = Here::default();
         let calls = Calls {
-            here: here.clone(),
+            here: here.calls.clone(),
             all: self.calls.clone(),
         };
         let site = self.site(peer);
-        let service = service_fn(move |request| answer(&site, request));
+        let started = here.started.clone();
+        let service = service_fn(move |request| {
+            started.one();
+            answer(&site, request)
+        });
+        let life = Life::of(&self.settings.bounds, fastrand::f64());
         let connection = http2(&self.settings, calls).serve_connection(TokioIo::new(io), service);
         let leave = http2::Connection::graceful_shutdown;
-        self.until_end(connection, leave, &here, peer).await;
+        self.until_end(connection, leave, &here, life, peer).await;
     }
 
     async fn serve_http1<T>(self, io: T, peer: Peer)
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let here = TaskTracker::new();
-        let calls = here.clone();
+        let here = Here::default();
+        let Here { calls, started } = here.clone();
         let site = self.site(peer);
         let service = service_fn(move |request| {
+            started.one();
             // The connection's own task does the call: nothing else counts it.
             let call = calls.token();
             let answering = answer(&site, request);
@@ -105,9 +138,11 @@ impl Connections {
                 answering.await.map(|response| response.map(counted))
             }
         });
+        let bounds = &self.settings.bounds;
+        let life = Life::of(bounds, fastrand::f64()).first_within(bounds.handshake);
         let connection = http1(&self.settings).serve_connection(TokioIo::new(io), service);
         let leave = http1::Connection::graceful_shutdown;
-        self.until_end(connection, leave, &here, peer).await;
+        self.until_end(connection, leave, &here, life, peer).await;
     }
 
     fn site(&self, peer: Peer) -> Site {
@@ -115,43 +150,67 @@ impl Connections {
             catalog: Arc::clone(&self.catalog),
             settings: Arc::clone(&self.settings),
             peer: Arc::new(peer),
-            budget: Budget::new(),
+            budget: Budget::of(self.settings.bounds.held),
         }
     }
 
-    /// Drives `connection`, whose calls are in `here`, until its peer ends it or it has to end. `leave` asks it to.
+    /// Drives `connection`, whose calls are in `here`, until its peer ends it or it has to end: when its server does, or its
+    /// `life` is over. `leave` asks it to.
     async fn until_end<C: Future<Output = hyper::Result<()>>>(
         self,
         connection: C,
         leave: impl FnOnce(Pin<&mut C>),
-        here: &TaskTracker,
+        here: &Here,
+        life: Life,
         peer: Peer,
     ) {
-        let Self { mut end, cut, .. } = self;
+        let Self {
+            mut end,
+            cut,
+            settings,
+            ..
+        } = self;
         let remote = peer.remote;
         let mut connection = std::pin::pin!(connection);
-        let served = tokio::select! {
-            served = connection.as_mut() => served,
-            () = reached(&mut end, End::Drain) => {
-                leave(connection.as_mut());
-                tokio::select! {
-                    served = connection => served,
-                    () = idle(here) => {
-                        tracing::debug!(%remote, "a peer without calls does not close its connection");
-                        return;
-                    }
-                    () = reached(&mut end, End::Cut) => {
-                        if !here.is_empty() {
-                            cut.fetch_add(1, Ordering::Relaxed);
-                        }
-                        return;
-                    }
-                }
+        let grace = tokio::select! {
+            served = connection.as_mut() => return ended(served, &peer),
+            () = reached(&mut end, End::Drain) => None,
+            why = life.over(&here.calls, &here.started) => {
+                tracing::debug!(%remote, %why, "a connection is asked to end");
+                Some(settings.bounds.age_grace)
             }
         };
-        if let Err(error) = served {
-            tracing::debug!(%error, %remote, "a connection ended with an error");
+        leave(connection.as_mut());
+        tokio::select! {
+            served = connection => ended(served, &peer),
+            () = idle(&here.calls, settings.bounds.keep_alive_timeout) => {
+                tracing::debug!(%remote, "a peer without calls does not close its connection");
+            }
+            () = passed(grace) => {
+                let calls = here.calls.len();
+                tracing::info!(%remote, calls, ?grace, "a connection that was asked to end goes on, and is cut");
+            }
+            () = reached(&mut end, End::Cut) => {
+                if !here.calls.is_empty() {
+                    cut.fetch_add(1, Ordering::Relaxed);
+                }
+            }
         }
+    }
+}
+
+/// The calls of one connection.
+#[derive(Clone, Default)]
+struct Here {
+    /// Those under way.
+    calls: TaskTracker,
+    /// Those there were.
+    started: Started,
+}
+
+fn ended(served: hyper::Result<()>, peer: &Peer) {
+    if let Err(error) = served {
+        tracing::debug!(%error, remote = %peer.remote, "a connection ended with an error");
     }
 }
 
@@ -163,12 +222,12 @@ struct Counted {
 
 impl Body for Counted {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 
@@ -199,16 +258,16 @@ where
     }
 }
 
-/// Waits until a connection that was asked to end has nothing more to do, and its peer had time to hang up. One that
-/// never does must not hold up the others' end.
-async fn idle(calls: &TaskTracker) {
+/// Waits until a connection that was asked to end has nothing more to do, and its peer had time to hang up, or `patience` to
+/// read its last answers. One that never does must not hold up the others' end.
+async fn idle(calls: &TaskTracker, patience: Duration) {
     calls.close();
     let mut linger = LINGER;
     loop {
         if !calls.is_empty() {
             calls.wait().await;
             // The last answers are still on their way.
-            linger = PATIENCE;
+            linger = patience;
         }
         tokio::time::sleep(linger).await;
         // A call may have crossed with the request to end.
@@ -218,31 +277,41 @@ async fn idle(calls: &TaskTracker) {
     }
 }
 
+/// Waits for `time`; for ever when it is none.
+async fn passed(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
+
 fn http2(settings: &ServerSettings, calls: Calls) -> http2::Builder<Calls> {
+    let bounds = &settings.bounds;
     let mut builder = http2::Builder::new(calls);
     builder
         .timer(TokioTimer::new())
         .auto_date_header(false)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .keep_alive_interval(IDLE)
-        .keep_alive_timeout(PATIENCE)
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_frame_size(MAX_FRAME)
-        .max_header_list_size(settings.max_header_list_size)
-        .max_local_error_reset_streams(MAX_BAD_FRAMES)
-        .max_pending_accept_reset_streams(MAX_RESETS);
+        .initial_connection_window_size(bounds.connection_window)
+        .initial_stream_window_size(bounds.stream_window)
+        .keep_alive_interval(bounds.keep_alive)
+        .keep_alive_timeout(bounds.keep_alive_timeout)
+        .max_concurrent_streams(bounds.streams)
+        .max_frame_size(bounds.frame)
+        .max_header_list_size(bounds.header_list)
+        .max_local_error_reset_streams(RESETS * bounds.streams as usize)
+        .max_pending_accept_reset_streams(RESETS * bounds.streams as usize);
     builder
 }
 
 fn http1(settings: &ServerSettings) -> http1::Builder {
     // What is read beyond the limit is refused in words (`refusal`), and what is beyond that by a bare 431.
-    let head = (settings.max_header_list_size as usize).saturating_mul(2);
+    let head = (settings.bounds.header_list as usize).saturating_mul(2);
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .auto_date_header(false)
-        .header_read_timeout(IDLE)
+        .header_read_timeout(settings.bounds.keep_alive.unwrap_or(IDLE))
+        .max_headers(settings.bounds.headers)
         .max_header_size(head)
         .max_buf_size(head.max(BUFFER));
     builder
@@ -253,35 +322,27 @@ async fn reached(ends: &mut watch::Receiver<End>, end: End) {
     let _ = ends.wait_for(|now| *now >= end).await;
 }
 
-/// When a silent peer is asked whether it is still there. A process that hangs, and one that has sent no more than a
-/// preface, have a machine that answers when TCP asks. HTTP/1 has no such question: there the next request has to be
-/// whole, but for its body, so long after the last answer.
-const IDLE: Duration = Duration::from_mins(1);
-/// How long it may take to answer, and to read what it has been sent.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// How long a peer that waits for nothing may take to hang up when it is told to.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What a stream may send ahead of its handler.
-const STREAM_WINDOW: u32 = 1 << 20;
-/// What all streams of a connection may: some that are not read must not hold up the others.
-const CONNECTION_WINDOW: u32 = 8 << 20;
+/// HTTP/1 has no question for a sign of life. There the next request has to be whole, but for its body, so long after the last
+/// answer as a peer of HTTP/2 may be silent before it is asked; where those are not asked, this long.
+const IDLE: Duration = Duration::from_mins(1);
 
-const MAX_FRAME: u32 = 1 << 20;
 /// What is read of a request over HTTP/1 before its handler asks for it.
 const BUFFER: usize = 128 << 10;
-/// Dubbo Java does not wait for a free stream but fails the call, so there are plenty.
-const MAX_STREAMS: u32 = 1_000;
 
-/// Streams that a peer opens and resets before they are looked at. A caller that gives up on all its calls at once does
-/// that with [`MAX_STREAMS`] and, as the room is free again at once, with as many more while this side is busy; the calls
-/// of everybody else on the connection must survive it. Beyond is the rapid-reset attack (CVE-2023-44487): until it is
-/// noticed it has the memory of so many streams without bodies.
-const MAX_RESETS: usize = 10 * MAX_STREAMS as usize;
-/// Frames that have their stream reset, above all those for a stream which is over. They are counted for as long as the
-/// connection lives, and some are ordinary: those that cross with the answer of a handler that has read enough.
-const MAX_BAD_FRAMES: usize = 1_000_000;
+/// How often as many streams as a connection can have may go wrong in two ways.
+///
+/// A peer opens them and resets them before they are looked at. A caller that gives up on all its calls at once does that
+/// with all its streams and, as the room is free again at once, with as many more while this side is busy; the calls of
+/// everybody else on the connection must survive it. Beyond is the rapid-reset attack (CVE-2023-44487): until it is noticed it
+/// has the memory of so many streams without bodies.
+///
+/// Or a peer has this side reset them, above all by DATA for one that is over (CVE-2025-8671). These are counted for as long
+/// as the connection lives, and few are ordinary: what is left of a request that was answered before its end is read and not
+/// reset (`rest`).
+const RESETS: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -305,6 +366,8 @@ mod tests {
             calls: TaskTracker::new(),
             end: end.subscribe(),
             cut: Arc::clone(&cut),
+            room: Arc::new(Semaphore::new(1)),
+            crowding: Arc::default(),
         };
         near.write_all(preface).await.expect("room");
         let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
@@ -330,16 +393,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_silent_peer_is_given_up_on() {
         for (preface, said, want) in [
-            (HTTP2, &b""[..], IDLE + PATIENCE),
-            (HTTP2, SETTINGS, IDLE + PATIENCE),
-            (b"POST / HT", b"TP/1.1\r\nhost", IDLE),
+            (HTTP2, &b""[..], 80),
+            (HTTP2, SETTINGS, 80),
+            // Who begins with a request has to say what it wants.
+            (b"POST / HT", b"TP/1.1\r\nhost", 11),
             // Its first request was answered.
-            (b"GET / HT", b"TP/1.1\r\nhost: x\r\n\r\n", IDLE),
+            (b"GET / HT", b"TP/1.1\r\nhost: x\r\n\r\n", 60),
         ] {
             let (mut near, _end, _cut) = served(preface).await;
             near.write_all(said).await.expect("room");
             let lived = lives_for(near).await.as_secs();
-            assert_eq!(lived, want.as_secs(), "{}", said.escape_ascii());
+            assert_eq!(lived, want, "{}", said.escape_ascii());
         }
     }
 

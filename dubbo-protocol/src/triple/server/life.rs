@@ -19,6 +19,7 @@ use super::bounds::Bounds;
 pub(super) struct Life {
     age: Option<Duration>,
     idle: Option<Duration>,
+    first: Option<Duration>,
 }
 
 /// Why a connection is asked to end.
@@ -28,6 +29,8 @@ pub(super) enum End {
     Aged,
     /// It had no calls for too long.
     Idle,
+    /// It has not said what it wants.
+    Mute,
 }
 
 /// How many calls a connection has had. Clones count together.
@@ -41,7 +44,14 @@ impl Life {
         Self {
             age: bounds.age.map(|age| age.mul_f64(0.9 + 0.2 * chance)),
             idle: bounds.idle,
+            first: None,
         }
+    }
+
+    /// The same, over unless the first call begins within `time`.
+    pub(super) fn first_within(mut self, time: Duration) -> Self {
+        self.first = Some(time);
+        self
     }
 
     /// Waits until it is over, which may be never. `calls` are those under way.
@@ -52,9 +62,19 @@ impl Life {
                 None => std::future::pending().await,
             }
         };
+        let mute = async {
+            if let Some(time) = self.first {
+                sleep(time).await;
+                if started.all() == 0 {
+                    return;
+                }
+            }
+            std::future::pending().await
+        };
         tokio::select! {
             () = aged => End::Aged,
             () = quiet(self.idle, calls, started) => End::Idle,
+            () = mute => End::Mute,
         }
     }
 }
@@ -75,6 +95,7 @@ impl fmt::Display for End {
         f.write_str(match self {
             Self::Aged => "it is as old as `max-connection-age` lets it become",
             Self::Idle => "it had no calls for as long as `max-connection-idle` says",
+            Self::Mute => "its first request was not there within `handshake-timeout`",
         })
     }
 }
@@ -147,6 +168,20 @@ mod tests {
         let quiet_for = start.elapsed() - Duration::from_secs(30);
         let allowed = Duration::from_secs(8)..=Duration::from_secs(10);
         assert!(allowed.contains(&quiet_for), "{quiet_for:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_may_have_to_begin_in_time() {
+        let bounds = bounds(".handshake-timeout", "5s");
+        let life = || Life::of(&bounds, 0.5).first_within(bounds.handshake);
+        let (calls, started) = (TaskTracker::new(), Started::default());
+        let start = Instant::now();
+        assert_eq!(life().over(&calls, &started).await, End::Mute);
+        assert_eq!(start.elapsed(), bounds.handshake);
+        started.one();
+        let over = life().over(&calls, &started);
+        let hour = tokio::time::timeout(Duration::from_hours(1), over).await;
+        hour.expect_err("it began");
     }
 
     #[tokio::test(start_paused = true)]

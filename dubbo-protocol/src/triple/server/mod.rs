@@ -1,14 +1,18 @@
 //! The provider's side of Triple: one server for each address, any number of services on it.
 
 mod bare;
+mod bounds;
 mod budget;
 mod call;
 mod connection;
 mod cors;
+mod crowd;
 mod dispatch;
 mod failure;
 mod health;
+mod life;
 mod mounts;
+mod patience;
 mod reflection;
 mod refusal;
 mod reply;
@@ -172,12 +176,15 @@ impl Servers {
             calls: served.calls.clone(),
             end: served.end.subscribe(),
             cut: Arc::clone(&served.cut),
+            room: Connections::room(&served.settings.bounds),
+            crowding: Arc::default(),
         };
         let connections = served.connections.clone();
         let take = move |accepted| {
             connections.spawn(shared.clone().serve(accepted));
         };
         let listening = self.network.listen(host, port, DIALECTS, take).await?;
+        listening.hear_within(served.settings.bounds.handshake);
         tracing::info!(address = %listening.address(), "serving Triple");
         Ok(Server::new(host, port, listening, served))
     }

@@ -22,11 +22,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// # Cancel safety
 ///
 /// That of `reading`.
-pub(super) async fn within<T>(
+pub(super) async fn within<T, E: From<Status>>(
     patience: Option<Duration>,
     deadline: Option<Instant>,
-    reading: impl Future<Output = Result<T, Status>>,
-) -> Result<T, Status> {
+    reading: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let mut reading = pin!(reading);
     let mut late = Late::Unknown;
     poll_fn(|cx| {
@@ -39,7 +39,7 @@ pub(super) async fn within<T>(
         match (&mut late, patience) {
             (Late::At(at), Some(patience)) => {
                 ready!(at.as_mut().poll(cx));
-                Poll::Ready(Err(too_slow(patience)))
+                Poll::Ready(Err(too_slow(patience).into()))
             }
             _ => Poll::Pending,
         }
@@ -87,7 +87,7 @@ mod tests {
     async fn a_request_that_takes_too_long_is_given_up() {
         let patience = Duration::from_secs(5);
         let start = Instant::now();
-        let status = within(Some(patience), None, pending::<Result<(), _>>()).await;
+        let status = within(Some(patience), None, pending::<Result<(), Status>>()).await;
         let status = status.expect_err("too late");
         assert_eq!(status.code(), Code::DeadlineExceeded);
         assert!(status.message().contains("within 5s"), "{status}");
@@ -95,12 +95,12 @@ mod tests {
         // Between the first byte and the last.
         let reading = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
-            Ok(())
+            Ok::<_, Status>(())
         };
         within(Some(patience), None, reading)
             .await
             .expect("in time");
-        within(Some(Duration::ZERO), None, ready(Ok(())))
+        within(Some(Duration::ZERO), None, ready(Ok::<_, Status>(())))
             .await
             .expect("there already");
     }
@@ -112,7 +112,7 @@ mod tests {
             let waiting = within(
                 patience.map(Duration::from_secs),
                 deadline.map(|secs| now + Duration::from_secs(secs)),
-                pending::<Result<(), _>>(),
+                pending::<Result<(), Status>>(),
             );
             let hour = tokio::time::timeout(Duration::from_hours(1), waiting).await;
             assert!(hour.is_err(), "{patience:?} {deadline:?}");
@@ -121,7 +121,7 @@ mod tests {
         let waiting = within(
             Some(Duration::from_secs(5)),
             Some(late),
-            pending::<Result<(), _>>(),
+            pending::<Result<(), Status>>(),
         );
         let status = waiting.await.expect_err("too late");
         assert_eq!(status.code(), Code::DeadlineExceeded);

@@ -62,19 +62,26 @@ pub(super) fn unsupported(head: &Parts, method: &MethodRef) -> Response<ReplyBod
 
 /// Refuses headers beyond the limit. Over HTTP/2 the connection refuses them first, with the same status.
 pub(super) fn of_headers(head: &Parts, settings: &ServerSettings) -> Option<Response<ReplyBody>> {
+    let (count, limit) = (head.headers.len(), settings.bounds.headers);
+    let http = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    if count > limit {
+        let status = Status::resource_exhausted(format!(
+            "the request has {count} headers, and the limit is {limit}"
+        ));
+        return Some(say(head, http, status));
+    }
     let fields = head.headers.iter();
     let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + FIELD);
     let path = head.uri.path_and_query();
     let path = path.map_or(0, |path| path.as_str().len());
     let size = path + fields.sum::<usize>();
-    let limit = settings.max_header_list_size as usize;
+    let limit = settings.bounds.header_list as usize;
     if size <= limit {
         return None;
     }
     let status = Status::resource_exhausted(format!(
         "the headers of the request come to {size} bytes, and the limit is {limit}"
     ));
-    let http = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
     Some(say(head, http, status))
 }
 

@@ -213,7 +213,7 @@ mod tests {
 
     fn messages(chunks: &[&'static [u8]], reset: Option<h2::Reason>) -> Messages<Chunks> {
         let body = Chunks(chunks.iter().copied().collect(), reset);
-        within(body, Budget::new())
+        within(body, Budget::of(1 << 20))
     }
 
     fn method() -> MethodRef {

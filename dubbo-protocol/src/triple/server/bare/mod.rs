@@ -6,7 +6,7 @@ mod deadline;
 mod events;
 mod query;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
@@ -31,6 +31,7 @@ use self::{deadline::in_time, query::Query};
 use super::{
     budget::{Budget, Share},
     failure::Failure,
+    patience::within,
     refusal,
     reply::{ReplyBody, not_sendable, respond, write_attachments, write_trailers},
     rest::discard,
@@ -56,6 +57,8 @@ pub(super) struct Bare {
     caller: PeerKind,
     peer: Arc<Peer>,
     budget: Arc<Budget>,
+    /// How long its request may take.
+    patience: Option<Duration>,
     reply: ReplyContext,
 }
 
@@ -98,6 +101,7 @@ impl Bare {
             caller,
             peer: Arc::clone(&site.peer),
             budget: Arc::clone(&site.budget),
+            patience: site.settings.bounds.request,
             reply: ReplyContext::default(),
         })
     }
@@ -118,7 +122,8 @@ impl Bare {
     ) -> Result<Response<ReplyBody>, Failure> {
         check_version(&headers)?;
         let deadline = deadline::read(&headers, &self.method)?;
-        let message = in_time(&self.method, deadline, self.message(&headers, body)).await?;
+        let message = within(self.patience, deadline, self.message(&headers, body));
+        let message = in_time(&self.method, deadline, message).await?;
         let (payload, form) = self.request(message)?;
         for name in OF_HTTP {
             headers.remove(name);
