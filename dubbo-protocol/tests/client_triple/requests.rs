@@ -36,7 +36,7 @@ async fn a_unary_call_is_one_frame_of_headers_and_one_of_data() {
                 "user-agent",
                 Some(concat!("dubbo-rust/", env!("CARGO_PKG_VERSION"))),
             ),
-            ("grpc-accept-encoding", Some("gzip")),
+            ("grpc-accept-encoding", Some("gzip,deflate,zstd")),
             ("tri-service-group", Some("g")),
             ("tri-service-version", Some("1.0.0")),
             ("userid", Some("7")),

@@ -6,7 +6,7 @@ use dubbo_test::{
 };
 
 use crate::support::{
-    Provider, certificate, greet, mutual, one_way, refusal, shake_hands, shown, stub, triple,
+    Provider, certificate, greet, mutual, one_way, shake_hands, shown, stub, triple,
 };
 
 #[tokio::test]
@@ -75,92 +75,67 @@ async fn what_cannot_be_used_changes_nothing() {
 #[tokio::test]
 async fn both_sides_move_to_another_authority() {
     let (old, new) = (Authority::new(), Authority::new());
-    let (ours, theirs) = (old.issue(&["client"]), old.issue(&["127.0.0.1"]));
-    let client = Installed::new(&[&old], &ours);
-    let server = Installed::new(&[&old], &theirs);
+    let client = Installed::new(&[&old], &old.issue(&["client"]));
+    let server = Installed::new(&[&old], &old.issue(&["127.0.0.1"]));
     let provider = Provider::new(mutual(&server)).await;
     let consumer = triple(mutual(&client));
-    let old_stub = stub(&*consumer, provider.address, "").await;
-    greet(&old_stub).await.expect("it works");
-    // Who shows this is known to the new authority alone.
-    let stranger = Installed::new(&[&old, &new], &new.issue(&["stranger"]));
-    let is_let_in = async || {
-        let ca = stranger.ca();
-        let Ok(stream) = shake_hands(provider.address, &ca, Some(&stranger), &["h2"]).await else {
-            return false;
-        };
-        // A server of TLS 1.3 refuses after the handshake, to who tries to speak.
-        h2_works(stream).await
-    };
-    assert!(!is_let_in().await);
+    let connected = stub(&*consumer, provider.address, "").await;
+    greet(&connected).await.expect("it works");
+    let of_old = Installed::new(&[&old, &new], &old.issue(&["veteran"]));
+    let of_new = Installed::new(&[&old, &new], &new.issue(&["newcomer"]));
+    assert!(let_in(&provider, &of_old).await.is_some());
+    assert!(let_in(&provider, &of_new).await.is_none());
 
     server.trust(&[&old, &new]);
     client.trust(&[&old, &new]);
-    soon("both trust the new authority", async {
-        while !is_let_in().await {
-            tokio::task::yield_now().await;
-        }
+    soon("the provider trusts both", async {
+        while let_in(&provider, &of_new).await.is_none() {}
+    })
+    .await;
+    assert!(let_in(&provider, &of_old).await.is_some());
+
+    let shows = new.issue(&["127.0.0.1"]);
+    server.show(&shows);
+    client.show(&new.issue(&["client"]));
+    let shows = certificate(&shows.cert);
+    soon("the provider shows its new certificate", async {
+        while let_in(&provider, &of_new).await.as_ref() != Some(&shows) {}
     })
     .await;
 
-    let moved = (new.issue(&["client"]), new.issue(&["127.0.0.1"]));
-    server.show(&moved.1);
-    client.show(&moved.0);
-    let ca = stranger.ca();
-    soon("the new certificate", async {
-        loop {
-            let stream = shake_hands(provider.address, &ca, Some(&stranger), &["h2"]).await;
-            if shown(&stream.expect("it is let in")) == certificate(&moved.1.cert) {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
     server.trust(&[&new]);
     client.trust(&[&new]);
-    let veteran = Installed::new(&[&new], &ours);
-    soon("the old authority is trusted no more", async {
-        loop {
-            let ca = veteran.ca();
-            let stream = shake_hands(provider.address, &ca, Some(&veteran), &["h2"]).await;
-            match stream {
-                Ok(stream) if h2_works(stream).await => tokio::task::yield_now().await,
-                _ => return,
-            }
-        }
+    soon("the provider trusts the new one alone", async {
+        while let_in(&provider, &of_old).await.is_some() {}
     })
     .await;
-
-    greet(&old_stub).await.expect("it is connected");
-    let mut connection = 0;
-    soon("the consumer has read its files too", async {
-        loop {
-            connection += 1;
-            let query = format!("keep-alive-interval={}m", connection);
+    greet(&connected).await.expect("it goes on");
+    soon("the consumer shows its new certificate", async {
+        for number in 1.. {
+            // Each has a connection of its own.
+            let query = format!("keep-alive-interval={number}m");
             let stub = stub(&*consumer, provider.address, &query).await;
-            if greet(&stub).await.is_ok() {
-                return;
+            match greet(&stub).await {
+                Ok(_) => return,
+                Err(status) => assert!(status.message().contains("authority"), "{status}"),
             }
-            let why = refusal(&stub).await;
-            assert!(why.contains("authority"), "{why}");
         }
     })
     .await;
 }
 
-/// Whether a server answers the preface of HTTP/2.
-async fn h2_works(stream: tokio_rustls::client::TlsStream<tokio::net::TcpStream>) -> bool {
-    let Ok((mut send, connection)) = h2::client::handshake::<_, bytes::Bytes>(stream).await else {
-        return false;
-    };
-    let mut connection = std::pin::pin!(connection);
+/// The certificate that `provider` shows to who has `installed`, if it answers a request of theirs: with TLS 1.3 it refuses
+/// them after they have shaken hands.
+async fn let_in(provider: &Provider, installed: &Installed) -> Option<Vec<u8>> {
+    let ca = installed.ca();
+    let stream = shake_hands(provider.address, &ca, Some(installed), &["h2"]).await;
+    let stream = stream.ok()?;
+    let shown = shown(&stream);
+    let (mut send, connection) = h2::client::handshake(stream).await.ok()?;
     let request = http::Request::get("https://x/").body(()).expect("legal");
-    let Ok((response, _)) = send.send_request(request, true) else {
-        return false;
-    };
+    let (response, _) = send.send_request(request, true).ok()?;
     tokio::select! {
-        response = response => response.is_ok(),
-        _ = &mut connection => false,
+        response = response => response.is_ok().then_some(shown),
+        _ = connection => None,
     }
 }

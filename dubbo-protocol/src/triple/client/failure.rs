@@ -108,14 +108,15 @@ pub(super) fn describe(error: &h2::Error) -> String {
         let who = if error.is_remote() { "the peer" } else { "we" };
         return format!("{who} sent GOAWAY {reason:?}{debug}");
     }
-    if error
-        .get_io()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    {
-        return CLOSED.to_owned();
+    match error.get_io() {
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => CLOSED.to_owned(),
+        Some(_) if text == CUT => format!("{CLOSED} in the middle of a frame"),
+        _ => text,
     }
-    text
 }
 
 /// The end of a connection that nobody explained.
 pub(super) const CLOSED: &str = "the peer closed the connection";
+
+/// What the decoder of frames has no kind of error for.
+const CUT: &str = "bytes remaining on stream";
