@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use http::{StatusCode, Uri};
 use tokio::time::Instant;
 
-use crate::{invoker::Invoker, service::ServiceDescriptor, url::Url};
+use crate::{http::HttpHandler, invoker::Invoker, service::ServiceDescriptor, url::Url};
 
 /// A way to carry calls, found by the name in a URL's `protocol`. One value serves one instance.
 #[async_trait]
@@ -40,19 +38,20 @@ pub trait Protocol: Send + Sync + 'static {
         service: Arc<ServiceDescriptor>,
     ) -> Result<Arc<dyn Invoker>, ProtocolError>;
 
-    /// Serves `pages` beside the calls at the address of `server`, below its path: on the port that is open there already,
-    /// or a new one. Who asks for a page is no caller, so no filter sees it.
+    /// Has `handler` answer the HTTP requests at the address of `server`, for its path and what is below: on the port that
+    /// is open there already, or a new one. Of several the longest path that fits answers, and calls of what is exported
+    /// are calls all the same; without a path it is for whatever nothing else takes. No filter sees these requests.
     ///
     /// # Errors
     ///
-    /// As [`export`](Self::export), and [`ProtocolError::NoPages`] from a protocol that does not speak HTTP, which is what
+    /// As [`export`](Self::export), and [`ProtocolError::NoHttp`] from a protocol that does not speak HTTP, which is what
     /// a protocol answers that does not say otherwise.
     async fn mount(
         &self,
         server: &Url,
-        _pages: Arc<dyn Pages>,
+        _handler: Arc<dyn HttpHandler>,
     ) -> Result<Box<dyn Exporter>, ProtocolError> {
-        Err(ProtocolError::NoPages {
+        Err(ProtocolError::NoHttp {
             protocol: server.protocol().to_owned(),
         })
     }
@@ -83,7 +82,7 @@ pub struct Drained {
     pub aborted: usize,
 }
 
-/// One service that is being served, or pages.
+/// One service that is being served, or a handler of HTTP requests.
 #[async_trait]
 pub trait Exporter: Send + Sync + 'static {
     /// The URL with the address that it is really served at.
@@ -91,24 +90,6 @@ pub trait Exporter: Send + Sync + 'static {
 
     /// Serves it no longer; other services at the port go on.
     async fn unexport(self: Box<Self>);
-}
-
-/// Documents for people and tools, which a server gives to whoever asks for them with HTTP's `GET`.
-pub trait Pages: Send + Sync + 'static {
-    /// The page at `uri`, whose path is the whole one, with that which they are mounted at. Called for every request, so
-    /// what takes long is made once and kept.
-    fn page(&self, uri: &Uri) -> Page;
-}
-
-/// One document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// The HTTP status.
-    pub status: StatusCode,
-    /// What the document is, as `content-type` has it.
-    pub content_type: &'static str,
-    /// The document.
-    pub body: Bytes,
 }
 
 /// A service that cannot be exported or referred to.
@@ -131,9 +112,9 @@ pub enum ProtocolError {
         /// The address.
         address: String,
     },
-    /// Pages for a protocol that cannot serve any.
-    #[error("the protocol `{protocol}` serves calls alone: it has no way to serve pages")]
-    NoPages {
+    /// HTTP requests for a protocol that has none.
+    #[error("the protocol `{protocol}` serves calls alone: it has no way to serve HTTP requests")]
+    NoHttp {
         /// The protocol.
         protocol: String,
     },

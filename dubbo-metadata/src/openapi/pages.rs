@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use dubbo_core::protocol::{Page, Pages};
-use http::{StatusCode, Uri};
+use dubbo_core::http::{HttpBody, HttpHandler};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
+    header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE},
+};
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
@@ -91,7 +95,7 @@ impl OpenApiPages {
     }
 }
 
-impl Pages for OpenApiPages {
+impl OpenApiPages {
     fn page(&self, uri: &Uri) -> Page {
         let below = uri.path().strip_prefix(&*self.path).unwrap_or_default();
         let parts: Vec<_> = below.split('/').skip(1).collect();
@@ -111,14 +115,51 @@ impl Pages for OpenApiPages {
     }
 }
 
+#[async_trait]
+impl HttpHandler for OpenApiPages {
+    async fn handle(&self, request: Request<HttpBody>) -> Response<HttpBody> {
+        answer(request.method(), || self.page(request.uri()))
+    }
+}
+
 /// What is answered where OpenAPI is switched off, as dubbo-go and Dubbo Java do.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPages;
 
-impl Pages for NoPages {
-    fn page(&self, _uri: &Uri) -> Page {
-        missing(NOT_AVAILABLE)
+#[async_trait]
+impl HttpHandler for NoPages {
+    async fn handle(&self, request: Request<HttpBody>) -> Response<HttpBody> {
+        answer(request.method(), || missing(NOT_AVAILABLE))
     }
+}
+
+/// One document.
+struct Page {
+    status: StatusCode,
+    content_type: &'static str,
+    body: Bytes,
+}
+
+fn answer(method: &Method, page: impl FnOnce() -> Page) -> Response<HttpBody> {
+    let mut headers = HeaderMap::with_capacity(3);
+    let page = if method == Method::GET || method == Method::HEAD {
+        page()
+    } else {
+        headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        let why = format!("{method} is not served here, only GET and HEAD");
+        refused(StatusCode::METHOD_NOT_ALLOWED, &why)
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(page.body.len()));
+    let body = if method == Method::HEAD {
+        HttpBody::empty()
+    } else {
+        page.body.into()
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = page.status;
+    *response.headers_mut() = headers;
+    response
 }
 
 fn found(content_type: &'static str, body: &Bytes) -> Page {
@@ -130,10 +171,15 @@ fn found(content_type: &'static str, body: &Bytes) -> Page {
 }
 
 fn missing(why: &str) -> Page {
+    refused(StatusCode::NOT_FOUND, why)
+}
+
+fn refused(status: StatusCode, why: &str) -> Page {
+    let body = json!({"message": why, "status": status.as_str()});
     Page {
-        status: StatusCode::NOT_FOUND,
+        status,
         content_type: JSON,
-        body: json!({"message": why, "status": "404"}).to_string().into(),
+        body: body.to_string().into(),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Documents by their addresses.
 
-use dubbo_core::protocol::{Page, Pages};
-use http::{StatusCode, Uri};
+use std::{future::poll_fn, pin::Pin};
+
+use dubbo_core::http::{HttpBody, HttpHandler};
+use http::{HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE};
+use http_body::Body as _;
 
 use super::*;
 
@@ -21,12 +24,41 @@ fn pages(path: &str) -> OpenApiPages {
     OpenApiPages::new(&OpenApi::new(settings, services))
 }
 
-fn get(pages: &dyn Pages, uri: &str) -> Page {
-    pages.page(&uri.parse::<Uri>().expect(uri))
+struct Page {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: String,
 }
 
-#[test]
-fn every_address_of_dubbo_go_has_its_page() {
+impl Page {
+    fn content_type(&self) -> &str {
+        self.headers[CONTENT_TYPE].to_str().expect("text")
+    }
+}
+
+async fn get(pages: &dyn HttpHandler, uri: &str) -> Page {
+    ask(pages, Method::GET, uri).await
+}
+
+async fn ask(pages: &dyn HttpHandler, method: Method, uri: &str) -> Page {
+    let mut request = Request::new(HttpBody::empty());
+    *request.method_mut() = method;
+    *request.uri_mut() = uri.parse().expect(uri);
+    let (head, mut body) = pages.handle(request).await.into_parts();
+    let mut bytes = Vec::new();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let data = frame.expect("whole").into_data();
+        bytes.extend_from_slice(&data.expect("no trailers"));
+    }
+    Page {
+        status: head.status,
+        headers: head.headers,
+        body: String::from_utf8(bytes).expect("text"),
+    }
+}
+
+#[tokio::test]
+async fn every_address_of_dubbo_go_has_its_page() {
     const JSON: &str = "application/json";
     const YAML: &str = "application/yaml";
     const HTML: &str = "text/html; charset=utf-8";
@@ -57,19 +89,18 @@ fn every_address_of_dubbo_go_has_its_page() {
             "/docs/api-docs/the%20partners.json",
         ),
     ] {
-        let page = get(&pages, &format!("/docs{path}"));
+        let page = get(&pages, &format!("/docs{path}")).await;
         assert_eq!(
-            (page.status, page.content_type),
+            (page.status, page.content_type()),
             (StatusCode::OK, content_type),
             "{path}"
         );
-        let body = String::from_utf8(page.body.to_vec()).expect("text");
-        assert!(body.contains(holds), "{path}: {body}");
+        assert!(page.body.contains(holds), "{path}: {}", page.body);
     }
 }
 
-#[test]
-fn what_has_no_page_is_told_what_has() {
+#[tokio::test]
+async fn what_has_no_page_is_told_what_has() {
     let pages = pages("/dubbo/openapi");
     for (path, message) in [
         (
@@ -86,13 +117,13 @@ fn what_has_no_page_is_told_what_has() {
         ("/api-docs/default/x", "/openapi.json"),
         ("/swagger-ui/x.js", "/openapi.json"),
     ] {
-        let page = get(&pages, &format!("/dubbo/openapi{path}"));
+        let page = get(&pages, &format!("/dubbo/openapi{path}")).await;
         assert_eq!(
-            (page.status, page.content_type),
+            (page.status, page.content_type()),
             (StatusCode::NOT_FOUND, "application/json"),
             "{path}"
         );
-        let body: Value = serde_json::from_slice(&page.body).expect("JSON");
+        let body: Value = serde_json::from_str(&page.body).expect("JSON");
         assert_eq!(body["status"], "404");
         assert!(
             body["message"].as_str().expect("a text").contains(message),
@@ -102,16 +133,16 @@ fn what_has_no_page_is_told_what_has() {
 }
 
 /// As recorded of dubbo-go and Dubbo Java.
-#[test]
-fn while_switched_off_every_page_says_so() {
+#[tokio::test]
+async fn while_switched_off_every_page_says_so() {
     for path in [
         "/dubbo/openapi",
         "/dubbo/openapi/openapi.json",
         "/dubbo/openapi/redoc",
     ] {
-        let page = get(&NoPages, path);
+        let page = get(&NoPages, path).await;
         assert_eq!(
-            (page.status, page.content_type),
+            (page.status, page.content_type()),
             (StatusCode::NOT_FOUND, "application/json"),
             "{path}"
         );
@@ -120,4 +151,22 @@ fn while_switched_off_every_page_says_so() {
             r#"{"message":"OpenAPI is not available","status":"404"}"#
         );
     }
+}
+
+#[tokio::test]
+async fn pages_are_read_and_nothing_else() {
+    let pages = pages("/docs");
+    for path in ["/docs/openapi.json", "/docs/nobody"] {
+        let page = get(&pages, path).await;
+        let head = ask(&pages, Method::HEAD, path).await;
+        assert_eq!((head.status, head.headers), (page.status, page.headers));
+        assert_eq!(head.body, "");
+    }
+    let page = ask(&pages, Method::POST, "/docs").await;
+    assert_eq!(page.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(page.headers["allow"], "GET, HEAD");
+    assert_eq!(
+        page.body,
+        r#"{"message":"POST is not served here, only GET and HEAD","status":"405"}"#
+    );
 }

@@ -1,11 +1,19 @@
 //! Who answers a request: its method, its path and its content type say it.
 
-use std::{convert::Infallible, pin::Pin};
+use std::{convert::Infallible, pin::Pin, sync::Arc};
 
 use http::{Method, Request, Response, request::Parts};
 use hyper::body::Incoming;
 
-use super::{bare::Bare, call::Call, refusal, reply::ReplyBody, rest::discard, site::Site};
+use super::{
+    bare::{Bare, is_got},
+    call::{Call, Refused},
+    refusal,
+    reply::ReplyBody,
+    rest::discard,
+    site::Site,
+    web::{self, is_web},
+};
 use crate::triple::headers::is_grpc;
 
 /// Answers one request. Dropping the future cancels the call.
@@ -15,7 +23,7 @@ pub(super) fn answer(
 ) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + Send + use<> {
     let (head, body) = request.into_parts();
     let mut call = if head.method == Method::POST && is_grpc(&head.headers) {
-        Call::of(site, head, body).map_err(at_once)
+        Call::of(site, head, body).map_err(|refused| unmade(site, *refused))
     } else {
         Err(other(site, head, body))
     };
@@ -31,15 +39,67 @@ pub(super) fn answer(
 /// What is not worth room in the task of every call.
 type Answering = Pin<Box<dyn Future<Output = Response<ReplyBody>> + Send>>;
 
+/// Answers a gRPC caller whose call is none of a service. What is mounted may take it, if it speaks gRPC.
+fn unmade(site: &Site, refused: Refused<Incoming>) -> Answering {
+    let Refused { head, body, answer } = refused;
+    let routes = site.catalog.routes();
+    let mount = routes.mount(head.uri.path());
+    let mount = mount.filter(|_| routes.find(&head.uri, &head.headers).is_err());
+    let Some(mount) = mount.cloned() else {
+        discard(body);
+        return at_once(answer);
+    };
+    let peer = Arc::clone(&site.peer);
+    Box::pin(async move {
+        let answered = mount.answer(head, body, peer).await;
+        if is_grpc(answered.headers()) {
+            answered
+        } else {
+            answer
+        }
+    })
+}
+
 /// Answers whoever does not speak gRPC.
 fn other(site: &Site, head: Parts, body: Incoming) -> Answering {
-    let routes = site.catalog.routes();
+    let Some(cors) = &site.settings.cors else {
+        return served(site, head, body);
+    };
+    let asking = match cors.before(&head, methods_at(site, &head)) {
+        Ok(Some(asking)) => asking,
+        Ok(None) => return served(site, head, body),
+        Err(answer) => {
+            discard(body);
+            return at_once(*answer);
+        }
+    };
+    let has_status = is_web(&head.headers);
+    let answering = served(site, head, body);
+    let settings = Arc::clone(&site.settings);
+    Box::pin(async move {
+        let mut answer = answering.await;
+        if let Some(cors) = &settings.cors {
+            cors.after(&asking, has_status, answer.headers_mut());
+        }
+        answer
+    })
+}
+
+fn served(site: &Site, head: Parts, body: Incoming) -> Answering {
     let refusal = if let Some(refusal) = refusal::of_headers(&head, &site.settings) {
         refusal
-    } else if let Some(pages) = routes.pages(head.uri.path()) {
-        pages.answer(&head)
     } else {
+        let routes = site.catalog.routes();
         let asked = routes.find(&head.uri, &head.headers);
+        if asked.is_err()
+            && let Some(mount) = routes.mount(head.uri.path())
+        {
+            let (mount, peer) = (mount.clone(), Arc::clone(&site.peer));
+            return Box::pin(mount.answer(head, body, peer));
+        }
+        if head.method == Method::POST && is_web(&head.headers) {
+            return Box::pin(web::answer(site, head, body));
+        }
         let asked = asked.map_err(|status| refusal::unknown(status, &head));
         match asked.and_then(|asked| Bare::of(site, asked, &head)) {
             Ok(bare) => return Box::pin(bare.answer(head, body)),
@@ -48,6 +108,23 @@ fn other(site: &Site, head: Parts, body: Incoming) -> Answering {
     };
     discard(body);
     at_once(refusal)
+}
+
+/// The methods of HTTP that there are at the path that `head` names.
+fn methods_at(site: &Site, head: &Parts) -> &'static [Method] {
+    let routes = site.catalog.routes();
+    match routes.find(&head.uri, &head.headers) {
+        Ok((_, method)) if is_got(&method) => &[Method::GET, Method::POST],
+        Err(_) if routes.mount(head.uri.path()).is_some() => &[
+            Method::DELETE,
+            Method::GET,
+            Method::HEAD,
+            Method::PATCH,
+            Method::POST,
+            Method::PUT,
+        ],
+        _ => &[Method::POST],
+    }
 }
 
 fn at_once(response: Response<ReplyBody>) -> Answering {

@@ -1,7 +1,6 @@
 //! Answers: which headers and trailers they have, and how their bodies are sent.
 
 use std::{
-    convert::Infallible,
     future::Future as _,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -11,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use dubbo_core::{
     attachments::{AttachmentError, Attachments},
     context::ReplyContext,
+    extension::BoxError,
     invocation::PayloadStream,
     panics::poll_guarded,
     payload::Payload,
@@ -19,13 +19,13 @@ use dubbo_core::{
 };
 use futures_core::Stream as _;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Response,
     header::{CONTENT_TYPE, TRAILER},
 };
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
-use super::bare::Events;
+use super::{bare::Events, mounts::Guarded, web::WebReply};
 use crate::triple::{
     compression::{Compression, Packing},
     form::{Dialect, Form, is_wrapped},
@@ -172,18 +172,6 @@ pub(super) fn write_trailers(
 /// An answer with attachments that HTTP cannot carry.
 pub(super) fn not_sendable(error: AttachmentError) -> Status {
     Status::internal(format!("the answer cannot be sent: {error}")).with_source(error)
-}
-
-/// An answer in plain text.
-pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<ReplyBody> {
-    let mut headers = HeaderMap::with_capacity(2);
-    headers.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    let mut response = respond(headers, ReplyBody::Plain(text.into()));
-    *response.status_mut() = status;
-    response
 }
 
 /// What is sent after the headers.
