@@ -38,8 +38,7 @@ impl Answer {
                 return Self { result, is_closing };
             }
         };
-        let wait = response.attachments.get(PUSHBACK);
-        let wait = wait.and_then(pushback::read);
+        let wait = response.attachments.get(PUSHBACK).map(str::to_owned);
         let is_closing = take_own(&mut response.attachments);
         let result = match response.outcome {
             Outcome::Value(value) => {
@@ -50,7 +49,7 @@ impl Answer {
             }
             Outcome::Exception(thrown) => {
                 let status = from_throwable(thrown).with_attachments(response.attachments);
-                Err(reject::read(status.with_pushback(wait)))
+                Err(reject::read(pushback::read(status, wait.as_deref())))
             }
         };
         Self { result, is_closing }

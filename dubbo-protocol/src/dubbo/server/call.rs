@@ -288,8 +288,8 @@ impl Work {
         if closing {
             beside.insert(CLOSING, "true");
         }
-        if let Some(wait) = result.as_ref().err().and_then(Status::pushback) {
-            beside.insert(PUSHBACK, pushback::millis(wait).to_string());
+        if let Some(wait) = result.as_ref().err().and_then(pushback::written) {
+            beside.insert(PUSHBACK, wait.to_string());
         }
         let beside = self.takes_attachments.then_some(&beside);
         answer(
