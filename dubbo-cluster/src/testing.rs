@@ -238,7 +238,7 @@ impl Directory for Fixed {
         None
     }
 
-    fn explain(&self) -> Vec<Step> {
+    fn explain(&self, _: &Invocation) -> Vec<Step> {
         Vec::new()
     }
 

@@ -406,7 +406,7 @@ impl Directory for Changing {
         self.inner.why_unavailable()
     }
 
-    fn explain(&self) -> Vec<Step> {
+    fn explain(&self, _: &Invocation) -> Vec<Step> {
         Vec::new()
     }
 

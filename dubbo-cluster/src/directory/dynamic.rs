@@ -30,7 +30,7 @@ use tokio::{
 
 use super::{
     availability::{Availability, any_available},
-    explain::{View, available, no_provider, none_available},
+    explain::{View, callable, no_provider, none_available},
     follow::Follower,
 };
 use crate::{configurator::LiveOverrides, router::RouterChain};
@@ -214,13 +214,14 @@ impl Directory for DynamicDirectory {
         (!any_available(&state.nodes)).then(|| none_available(&self.shared.registry, &state.nodes))
     }
 
-    fn explain(&self) -> Vec<Step> {
+    fn explain(&self, call: &Invocation) -> Vec<Step> {
+        let Shared {
+            registry, routers, ..
+        } = &*self.shared;
         let state = self.shared.state.load();
         let usable = state.nodes.len();
-        let mut steps = state
-            .view
-            .steps(&self.shared.registry, usable, Instant::now());
-        steps.push(available(&state.nodes));
+        let mut steps = state.view.steps(registry, usable, Instant::now());
+        steps.extend(callable(&state.nodes, routers, &state.consumer, call));
         steps
     }
 

@@ -3,9 +3,17 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use dubbo_core::{
-    cluster::Node, explain::Step, registry::RegistryError, service::ServiceKey, status::Status,
+    cluster::{Candidates, Node, NodeList},
+    explain::Step,
+    invocation::Invocation,
+    registry::RegistryError,
+    service::ServiceKey,
+    status::Status,
+    url::Url,
 };
 use tokio::time::Instant;
+
+use crate::router::RouterChain;
 
 /// The error of a call for which there is nobody. No handler has seen it.
 pub(super) fn no_provider(service: &ServiceKey, why: &dyn fmt::Display) -> Status {
@@ -21,8 +29,24 @@ pub(super) fn none_available(origin: &str, nodes: &[Node]) -> String {
     )
 }
 
-/// The step that leaves those of `nodes` that can be called now.
-pub(super) fn available(nodes: &[Node]) -> Step {
+/// The steps from `nodes` to those that can be called now: what `routers` leave for `call` of `consumer`, and who of them
+/// can be reached.
+pub(super) fn callable(
+    nodes: &Arc<NodeList>,
+    routers: &RouterChain,
+    consumer: &Url,
+    call: &Invocation,
+) -> Vec<Step> {
+    let mut left = Candidates::all(Arc::clone(nodes));
+    let mut steps = routers.explain(&mut left, consumer, call);
+    // Whom routers have left out nobody has to reach.
+    if !left.is_empty() || nodes.is_empty() {
+        steps.push(available(&left));
+    }
+    steps
+}
+
+fn available(nodes: &Candidates) -> Step {
     let (up, down): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.invoker.is_available());
     let evidence = if down.is_empty() {
         format!("all of {} can be reached", nodes.len())

@@ -28,7 +28,7 @@ use tokio::{
 
 use super::{
     availability::{Availability, any_available},
-    explain::{available, no_provider, none_available},
+    explain::{callable, no_provider, none_available},
     merge::merge,
     providers::{Providers, Unusable, stopped},
 };
@@ -223,17 +223,15 @@ impl Directory for StaticDirectory {
         (!any_available(&nodes)).then(|| none_available(ORIGIN, &nodes))
     }
 
-    fn explain(&self) -> Vec<Step> {
-        let nodes = self.nodes();
-        let urls: Vec<_> = nodes
-            .iter()
-            .map(|node| node.invoker.url().origin())
-            .collect();
+    fn explain(&self, call: &Invocation) -> Vec<Step> {
+        let state = self.shared.state.load();
+        let nodes = state.nodes.iter();
+        let urls: Vec<_> = nodes.map(|node| node.invoker.url().origin()).collect();
         let evidence = format!("the reference names {}", urls.join(", "));
-        vec![
-            Step::leaving("direct URLs", evidence, urls.len()),
-            available(&nodes),
-        ]
+        let mut steps = vec![Step::leaving("direct URLs", evidence, urls.len())];
+        let routers = &self.shared.routers;
+        steps.extend(callable(&state.nodes, routers, &state.consumer, call));
+        steps
     }
 
     fn consumer_url(&self) -> &Url {

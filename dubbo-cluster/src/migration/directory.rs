@@ -212,7 +212,7 @@ impl Directory for MigrationDirectory {
     }
 
     /// The migration, then the steps of each path; those of the path that calls go by come last.
-    fn explain(&self) -> Vec<Step> {
+    fn explain(&self, call: &Invocation) -> Vec<Step> {
         let status = self.shared.status();
         let mut evidence = format!("{}, as {} says", status.step, status.said_by);
         if let Some(wanted) = status.wanted {
@@ -237,10 +237,10 @@ impl Directory for MigrationDirectory {
         let mut steps = vec![Step::new("migration", evidence)];
         if let Some(other) = choice.roads.get(path.other()) {
             steps.push(named(path.other()));
-            steps.extend(other.explain());
+            steps.extend(other.explain(call));
         }
         steps.push(named(path));
-        steps.extend(road.explain());
+        steps.extend(road.explain(call));
         steps
     }
 

@@ -64,8 +64,9 @@ impl BudgetOptions {
 
 /// One budget: that of a service, in one pool.
 ///
-/// Counting a call takes no lock. Within any window there are at most `min_per_sec` times its seconds and `ratio` times
-/// its calls retries, however many threads ask.
+/// Counting a call takes no lock. The bound is that of a window, not of each second: when a retry is given, the ten steps up
+/// to then have at most `min_per_sec` times the seconds of the window and `ratio` times their calls of them, however many
+/// threads ask; all of them may be given at once. In `n` steps that is ⌈n/10⌉ times the former and once the latter.
 pub struct Budget {
     options: BudgetOptions,
     throttle: Option<Throttle>,
@@ -279,6 +280,53 @@ mod tests {
             100,
             "and forgotten with its calls"
         );
+    }
+
+    /// In a second, which is a step: how many are called, and how many want to be tried again.
+    fn seconds(budget: &Budget, start: Instant, each: &[(u32, u32)]) -> Vec<(u64, u64)> {
+        let made = |(second, &(calls, wanted)): (u64, &(u32, u32))| {
+            let now = start + Duration::from_secs(second) + Duration::from_millis(999);
+            (0..calls).for_each(|_| budget.called(now));
+            let given = (0..wanted).filter(|_| budget.take(now).is_ok());
+            (u64::from(calls), given.count() as u64)
+        };
+        (0..).zip(each).map(made).collect()
+    }
+
+    #[test]
+    fn the_bound_holds_in_every_window_and_over_all_time_whatever_comes_when() {
+        fastrand::seed(42);
+        for _ in 0..20 {
+            let (budget, start) = budget(BudgetOptions::default());
+            let busy = || fastrand::u32(..300) * fastrand::u32(..2);
+            let each: Vec<_> = (0..60).map(|_| (busy(), busy())).collect();
+            let made = seconds(&budget, start, &each);
+            let sum = |some: &[(u64, u64)]| {
+                let sum = |(calls, retries), &(c, r)| (calls + c, retries + r);
+                some.iter().fold((0, 0), sum)
+            };
+            for now in 0..made.len() {
+                let (calls, retries) = sum(&made[..=now]);
+                let most = 100 * (now as u64 + 1).div_ceil(10) + calls / 5;
+                assert!(retries <= most, "{retries} of {most} in {now} s");
+                let (calls, retries) = sum(&made[now.saturating_sub(9)..=now]);
+                let most = 100 + calls / 5;
+                assert!(
+                    made[now].1 == 0 || retries <= most,
+                    "{retries} of {most} before {now} s"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_window_gives_may_be_taken_at_once_and_no_sooner_again_than_after_it() {
+        let (budget, start) = budget(BudgetOptions::default());
+        let made = seconds(&budget, start, &[(0, 1_000); 100]);
+        for (second, (_, retries)) in (0_u64..).zip(made) {
+            let want = if second.is_multiple_of(10) { 100 } else { 0 };
+            assert_eq!(retries, want, "in second {second}");
+        }
     }
 
     #[test]

@@ -93,38 +93,38 @@ impl RouterChain {
         Ok(())
     }
 
-    /// What each router that has something to say leaves of `candidates` for `invocation`, and why. Where a router chooses
-    /// by chance, another call may go another way.
+    /// Narrows `candidates` as [`route`](Self::route) does, and tells what each router that has something to say leaves of
+    /// them for `invocation`, and why. Where a router chooses by chance, another call may go another way.
     pub fn explain(
         &self,
-        candidates: &Candidates,
+        candidates: &mut Candidates,
         consumer: &Url,
         invocation: &Invocation,
     ) -> Vec<Step> {
         let mut steps = Vec::new();
-        let mut left = candidates.clone();
         for (name, router) in &*self.routers {
+            if candidates.is_empty() {
+                break;
+            }
             if router.is_idle() {
                 continue;
             }
-            let before = left.clone();
-            let route = AssertUnwindSafe(|| router.route(&mut left, consumer, invocation));
+            let before = candidates.clone();
+            let route = AssertUnwindSafe(|| router.route(candidates, consumer, invocation));
             if catch_unwind(route).is_err() {
-                left = before;
+                *candidates = before;
                 let evidence = format!("`{name}` panicked, which changes nothing");
-                steps.push(Step::leaving("router", evidence, left.len()));
+                steps.push(Step::leaving("router", evidence, candidates.len()));
                 continue;
             }
             let why = said(name, &**router, &before, consumer, invocation);
-            if why.is_none() && left.len() == before.len() {
+            let (left, of) = (candidates.len(), before.len());
+            if why.is_none() && left == of {
                 continue;
             }
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            let evidence = format!("`{name}` leaves {} of {}{why}", left.len(), before.len());
-            steps.push(Step::leaving("router", evidence, left.len()));
-            if left.is_empty() {
-                break;
-            }
+            let evidence = format!("`{name}` leaves {left} of {of}{why}");
+            steps.push(Step::leaving("router", evidence, left));
         }
         steps
     }
@@ -276,7 +276,7 @@ mod tests {
         let mut candidates = candidates(&weighted(&[1, 1]));
         let routed = chain.route(&mut candidates, &consumer(), &invocation());
         assert_eq!((routed, candidates.len()), (Ok(()), 2));
-        let steps = chain.explain(&candidates, &consumer(), &invocation());
+        let steps = chain.explain(&mut candidates, &consumer(), &invocation());
         assert!(steps.is_empty());
     }
 
@@ -288,8 +288,8 @@ mod tests {
             ("c", 3, &[9]),
             ("d", 4, &[1]),
         ]);
-        let candidates = candidates(&weighted(&[1, 1, 1]));
-        let steps = chain.explain(&candidates, &consumer(), &invocation());
+        let mut candidates = candidates(&weighted(&[1, 1, 1]));
+        let steps = chain.explain(&mut candidates, &consumer(), &invocation());
         let steps: Vec<_> = steps.iter().map(ToString::to_string).collect();
         assert_eq!(
             steps,

@@ -9,7 +9,7 @@ use dubbo_core::{
     invocation::{Body, Invocation, RpcResult},
     invoker::Invoker,
     payload::{Codec, CodecError, Message, Payload},
-    service::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor},
+    service::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor, ServiceKey},
     status::Status,
     url::Url,
     yaml::{Problems, parse},
@@ -112,14 +112,20 @@ impl Request {
         self
     }
 
-    fn invocation(&self) -> Invocation {
+    /// The service that is called: the interface, with the `group` and the `version` that the consumer says.
+    pub fn service_key(&self) -> ServiceKey {
+        self.consumer.service_key()
+    }
+
+    /// The call, as routers see it. It cannot be sent.
+    pub fn invocation(&self) -> Invocation {
         let types = self.arguments.iter().map(|_| "java.lang.String");
         let method = MethodDescriptor::java(self.method.clone(), CallKind::Unary, types, "");
         let interface = self.consumer.path().to_owned();
         let descriptor = ServiceDescriptor::new(interface, vec![method]);
         let method = MethodRef::new(Arc::new(descriptor), 0);
         let arguments = Payload::typed(Texts(self.arguments.clone()));
-        let service = Arc::new(self.consumer.service_key());
+        let service = Arc::new(self.service_key());
         let mut invocation = Invocation::new(service, method, Body::Unary(arguments));
         for (name, value) in &self.attachments {
             invocation.attachments.insert(name.clone(), value.clone());

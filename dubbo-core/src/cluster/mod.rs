@@ -70,8 +70,9 @@ pub trait Directory: Send + Sync + 'static {
     /// [reason](Invoker::why_unavailable). `None` when there is one.
     fn why_unavailable(&self) -> Option<String>;
 
-    /// How its providers were found, step by step: from the question of the consumer to those that can be called.
-    fn explain(&self) -> Vec<Step>;
+    /// How its providers were found, step by step: from the question of the consumer, and what each router leaves for
+    /// `call`, to those that can be called.
+    fn explain(&self, call: &Invocation) -> Vec<Step>;
 
     /// The consumer's URL.
     fn consumer_url(&self) -> &Url;

@@ -387,7 +387,7 @@ impl Directory for Listed {
         (!self.has_somebody()).then(|| "a list has nobody".to_owned())
     }
 
-    fn explain(&self) -> Vec<Step> {
+    fn explain(&self, _: &Invocation) -> Vec<Step> {
         Vec::new()
     }
 

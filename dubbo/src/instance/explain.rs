@@ -5,8 +5,10 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use dubbo_cluster::migration::Path;
-use dubbo_core::{cluster::Directory, explain::Step, service::ServiceKey, url::Url};
+use dubbo_cluster::{migration::Path, router::Request};
+use dubbo_core::{
+    cluster::Directory, explain::Step, invocation::Invocation, service::ServiceKey, url::Url,
+};
 
 use super::{Inner, registries::NamedRegistry};
 use crate::{config::ReferenceConfig, error::Error};
@@ -50,10 +52,10 @@ impl Road {
         steps.iter().find(|step| step.is_empty())
     }
 
-    fn of(directory: &dyn Directory) -> Self {
+    fn of(directory: &dyn Directory, call: &Invocation) -> Self {
         Self {
             origin: directory.origin(),
-            steps: directory.explain(),
+            steps: directory.explain(call),
         }
     }
 }
@@ -93,23 +95,31 @@ impl fmt::Display for Road {
 }
 
 impl Inner {
+    /// Explains `service` for a call that no rule can tell from others: without arguments, attachments, and a name of its
+    /// method.
     pub(super) async fn explain(&self, service: &str) -> Result<Explanation, Error> {
         let key: ServiceKey = service.parse().map_err(|error| Error::Refer {
             service: ServiceKey::new(service),
             reason: format!("{error}"),
         })?;
-        let mut roads: Vec<_> = self
-            .directories_of(&key)
+        let call = Request::new(key.interface(), "").invocation();
+        self.explain_call(key, &call).await
+    }
+
+    pub(super) async fn explain_call(
+        &self,
+        service: ServiceKey,
+        call: &Invocation,
+    ) -> Result<Explanation, Error> {
+        let directories = self.directories_of(&service);
+        let mut roads: Vec<_> = directories
             .iter()
-            .map(|directory| Road::of(&**directory))
+            .map(|directory| Road::of(&**directory, call))
             .collect();
         if roads.is_empty() {
-            roads = self.ask(&key).await?;
+            roads = self.ask(&service).await?;
         }
-        Ok(Explanation {
-            service: key,
-            roads,
-        })
+        Ok(Explanation { service, roads })
     }
 
     fn directories_of(&self, service: &ServiceKey) -> Vec<Arc<dyn Directory>> {

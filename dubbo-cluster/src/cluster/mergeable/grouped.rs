@@ -57,8 +57,8 @@ impl Directory for Grouped {
         self.0.why_unavailable()
     }
 
-    fn explain(&self) -> Vec<Step> {
-        self.0.explain()
+    fn explain(&self, call: &Invocation) -> Vec<Step> {
+        self.0.explain(call)
     }
 
     fn consumer_url(&self) -> &Url {

@@ -282,7 +282,7 @@ async fn metadata_a25_calls_say_what_both_paths_lack() {
 async fn metadata_a25_the_choice_is_explained_with_both_paths() {
     let (estate, rules, _controller, directory) = given(4, 10, RULE).await;
     let text = |directory: &MigrationDirectory| {
-        let steps = directory.explain();
+        let steps = directory.explain(&invocation());
         let lines: Vec<_> = steps.iter().map(ToString::to_string).collect();
         lines.join("\n")
     };

@@ -252,7 +252,7 @@ impl Directory for Routed {
         None
     }
 
-    fn explain(&self) -> Vec<Step> {
+    fn explain(&self, _: &Invocation) -> Vec<Step> {
         Vec::new()
     }
 
