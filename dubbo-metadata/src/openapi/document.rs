@@ -170,23 +170,34 @@ fn methods<'d>(variants: &[&'d Described]) -> Vec<&'d str> {
 fn tag(interface: &str, variants: &[&Described]) -> Map {
     let files = || variants.iter().filter_map(|variant| variant.file());
     let comment = files().find_map(|file| file.comment().map(str::to_owned));
-    let mut streams = Vec::new();
-    for method in variants
-        .iter()
-        .flat_map(|variant| variant.documented.descriptor.methods())
-        .filter(|method| method.kind != CallKind::Unary)
-    {
-        let name = format!("`{}`", method.name);
-        if !streams.contains(&name) {
-            streams.push(name);
+    let streams = |takes_stream: bool| {
+        let methods = variants
+            .iter()
+            .flat_map(|variant| variant.documented.descriptor.methods());
+        let mut names = Vec::new();
+        for method in methods.filter(|method| method.kind != CallKind::Unary) {
+            let name = format!("`{}`", method.name);
+            if method.kind.streams_requests() == takes_stream && !names.contains(&name) {
+                names.push(name);
+            }
         }
-    }
+        names.join(", ")
+    };
     let mut text: Vec<String> = comment.into_iter().collect();
-    if !streams.is_empty() {
-        let streams = streams.join(", ");
-        text.push(format!(
-            "Streams, which take a client of gRPC or Dubbo: {streams}."
-        ));
+    for (takes_stream, about) in [
+        (
+            false,
+            "Streams of answers, each an event of `text/event-stream` to a request in JSON",
+        ),
+        (
+            true,
+            "Streams of requests, which take a client of gRPC or Dubbo",
+        ),
+    ] {
+        let names = streams(takes_stream);
+        if !names.is_empty() {
+            text.push(format!("{about}: {names}."));
+        }
     }
     Map::default()
         .with("name", interface)

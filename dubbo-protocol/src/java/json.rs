@@ -41,7 +41,7 @@ pub(crate) fn read_json_arguments(
             let arguments = arguments(method, given).map_err(|why| unusable(&why))?;
             (method.clone(), arguments)
         }
-        _ => fitting(&overloads, &given).map_err(|why| unusable(&why))?,
+        _ => fitting(&overloads, given.as_ref()).map_err(|why| unusable(&why))?,
     };
     let payload = encoded(&arguments).map_err(|error| unusable(&error.to_string()))?;
     Ok((method, payload))
@@ -72,10 +72,10 @@ fn overloads(method: &MethodRef) -> Vec<MethodRef> {
 /// The one of several methods that `given` fits, and its arguments.
 fn fitting(
     overloads: &[MethodRef],
-    given: &Option<Value>,
+    given: Option<&Value>,
 ) -> Result<(MethodRef, Vec<Value>), String> {
     let fitting = overloads.iter().filter_map(|method| {
-        let arguments = arguments(method, given.clone()).ok()?;
+        let arguments = arguments(method, given.cloned()).ok()?;
         Some((method.clone(), arguments))
     });
     let mut fitting: Vec<_> = fitting.collect();

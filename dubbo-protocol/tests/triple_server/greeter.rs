@@ -16,12 +16,14 @@ use dubbo_protocol::TripleProtocol;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, PartialEq, prost::Message, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct GreetRequest {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
 }
 
 #[derive(Clone, PartialEq, prost::Message, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct GreetResponse {
     #[prost(string, tag = "1")]
     pub(crate) greeting: String,

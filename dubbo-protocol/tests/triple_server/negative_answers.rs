@@ -1,8 +1,8 @@
-//! What callers hear who ask for what is not there (`docs/spec/triple.md` §1.6; §12, TV11, TV15, TV16).
+//! What callers hear who ask for what is not there (`docs/spec/triple.md` §1.6; §12, TV11, TV15).
 
 use crate::{
     greeter::{INTERFACE, Provider, greeter, url},
-    wire::{GREET, Wire, request},
+    wire::{Wire, request},
 };
 
 async fn grouped() -> (Provider, Wire) {
@@ -80,40 +80,6 @@ async fn unknown_services_and_methods_are_unimplemented_under_http_status_200() 
         assert_eq!(code, 12, "{path}");
         assert!(message.contains(text), "{path}: {message}");
         assert!(answer.trailers.is_none());
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_grpc_call_gets_an_http_answer() {
-    let provider = Provider::of(greeter()).await;
-    let mut wire = Wire::connect(provider.address).await;
-    for (path, headers, status, text) in [
-        (GREET, ("content-type", "application/json"), 415, "JSON"),
-        (
-            GREET,
-            ("content-type", "application/grpc-web+proto"),
-            415,
-            "grpc-web",
-        ),
-        (GREET, ("content-type", ""), 415, "content type"),
-        (GREET, ("x-method", "GET"), 405, "POST"),
-        (GREET, ("x-method", "OPTIONS"), 405, "POST"),
-        (
-            "/nobody/Greet",
-            ("content-type", "application/json"),
-            404,
-            "no service `nobody`",
-        ),
-        ("/", ("content-type", "text/html"), 404, "no method"),
-    ] {
-        let answer = wire.call(path, &[headers], request("x")).await;
-        assert_eq!(answer.status, status, "{headers:?}");
-        let body = String::from_utf8(answer.data.clone()).expect("text");
-        assert!(body.contains(text), "{headers:?}: {body}");
-        assert_eq!(answer.header("grpc-status"), None);
-        assert_eq!(answer.header("allow"), (status == 405).then_some("POST"));
-        let posts = answer.header("accept-post").unwrap_or_default();
-        assert_eq!(posts.contains("application/grpc+proto"), status == 415);
     }
 }
 

@@ -22,9 +22,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let address = instance.exported()[0].address();
     println!("Try, in another terminal:");
-    // The port speaks HTTP/2 alone, so curl has to begin with it.
     for page in ["openapi.json", "openapi.yaml", "users.yaml", "swagger-ui"] {
-        println!("  curl --http2-prior-knowledge http://{address}/dubbo/openapi/{page}");
+        println!("  curl http://{address}/dubbo/openapi/{page}");
     }
     if std::env::args().any(|arg| arg == "--exit") {
         instance.shutdown(std::time::Duration::ZERO).await;

@@ -6,7 +6,7 @@ use dubbo_core::{
     status::Status,
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version,
+    HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version,
     header::{ALLOW, CONNECTION, CONTENT_TYPE, TE},
     request::Parts,
 };
@@ -107,7 +107,12 @@ pub(super) fn of_http1(head: &Parts, method: Option<&MethodRef>) -> Option<Respo
 /// Says in JSON why a request is not served.
 fn say(head: &Parts, http: StatusCode, status: Status) -> Response<ReplyBody> {
     let peer = PeerKind::of(&head.headers);
-    Failure::of(http, status).answer(peer, &ReplyContext::default())
+    let mut refusal = Failure::of(http, status).answer(peer, &ReplyContext::default());
+    if head.method == Method::HEAD {
+        // Headers are all that it asks for: over HTTP/2 a body would be an error.
+        *refusal.body_mut() = ReplyBody::Empty;
+    }
+    refusal
 }
 
 fn with(

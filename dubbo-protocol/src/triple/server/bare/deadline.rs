@@ -15,9 +15,9 @@ use super::super::reply::expired;
 ///
 /// Code 3 for a value that cannot be read, 4 when that time has come already.
 pub(super) fn read(headers: &HeaderMap, method: &MethodRef) -> Result<Option<Instant>, Status> {
-    let mut names = NAMES.into_iter();
-    let named = names.find_map(|name| headers.get(&name).map(|value| (name, value)));
-    let Some((name, value)) = named else {
+    let mut said = NAMES.into_iter();
+    let said = said.find_map(|name| headers.get(&name).map(|value| (name, value)));
+    let Some((name, value)) = said else {
         return Ok(None);
     };
     let unusable = |why: String| Status::invalid_argument(format!("`{name}` is {value:?}: {why}"));

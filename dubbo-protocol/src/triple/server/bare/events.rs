@@ -66,8 +66,8 @@ impl Events {
         })
     }
 
-    /// Writes what the body is.
-    pub(super) fn write_headers(&self, headers: &mut HeaderMap) {
+    /// Writes what such a body is.
+    pub(super) fn write_headers(headers: &mut HeaderMap) {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
