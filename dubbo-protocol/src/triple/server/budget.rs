@@ -1,25 +1,56 @@
-//! What the unfinished requests of one connection may keep in memory, all together.
+//! What the unfinished requests of one connection may keep in memory, all together, and its answers that nobody takes.
 
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
+use bytes::Bytes;
 use dubbo_core::status::{Origin, Status};
 
-/// The bytes that the requests of a connection hold while they wait for more. Flow control bounds only what has not been
-/// read, and the limit on a message only one of them: without this, a peer that ends none could fill the memory.
+/// The bytes that the requests of a connection hold while they wait for more, and those of answers that wait to be sent.
+/// Flow control bounds only what has not been read or may not be sent, and the limit on a message only one of them: without
+/// this, a peer that ends no request and takes no answer could fill the memory.
 #[derive(Debug)]
 pub(super) struct Budget {
+    /// Of either.
     limit: usize,
     held: AtomicUsize,
+    unsent: AtomicUsize,
 }
 
 impl Budget {
     /// One of `limit` bytes, for a connection.
     pub(super) fn of(limit: usize) -> Arc<Self> {
-        let held = AtomicUsize::new(0);
-        Arc::new(Self { limit, held })
+        Arc::new(Self {
+            limit,
+            held: AtomicUsize::new(0),
+            unsent: AtomicUsize::new(0),
+        })
+    }
+
+    /// `answer`, which counts until all of it has been sent or given up, if it is of a size that matters.
+    ///
+    /// # Errors
+    ///
+    /// Code 8 when all answers together are beyond the budget then. One alone never is.
+    pub(super) fn hold(self: &Arc<Self>, answer: Bytes) -> Result<Bytes, Status> {
+        let bytes = answer.len();
+        if bytes < SMALL {
+            return Ok(answer);
+        }
+        let all = bytes + self.unsent.fetch_add(bytes, Ordering::Relaxed);
+        let budget = Arc::clone(self);
+        let unsent = Unsent { answer, budget };
+        if all <= self.limit.max(bytes) {
+            return Ok(Bytes::from_owner(unsent));
+        }
+        Err(Status::resource_exhausted(format!(
+            "the answers of this connection that wait to be sent come to {all} bytes, {bytes} of them of this one, and the \
+             limit is {}; read them, or ask for fewer at once",
+            self.limit
+        ))
+        .with_origin(Origin::Transport))
     }
 }
 
@@ -67,6 +98,25 @@ impl Drop for Share {
     }
 }
 
+/// An answer that has not been sent.
+struct Unsent {
+    answer: Bytes,
+    budget: Arc<Budget>,
+}
+
+impl AsRef<[u8]> for Unsent {
+    fn as_ref(&self) -> &[u8] {
+        &self.answer
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        let bytes = self.answer.len();
+        self.budget.unsent.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
 impl Budget {
     fn give_back(&self, bytes: usize) {
         if bytes > 0 {
@@ -74,6 +124,9 @@ impl Budget {
         }
     }
 }
+
+/// Answers below this are not counted: as many as a connection may have streams are little.
+const SMALL: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -94,6 +147,28 @@ mod tests {
         a.set(10).expect("room again");
         a.set(0).expect("less");
         assert_eq!(budget.held.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn answers_are_refused_beyond_the_budget_and_given_back_when_they_are_gone() {
+        let budget = Budget::of(2 * SMALL);
+        let answer = |len| Bytes::from(vec![7; len]);
+        let first = budget.hold(answer(SMALL)).expect("room");
+        let mut second = budget.hold(answer(SMALL)).expect("room");
+        assert_eq!(second, answer(SMALL), "its bytes are what they were");
+        let status = budget.hold(answer(SMALL)).expect_err("full");
+        assert_eq!(status.code(), Code::ResourceExhausted);
+        assert!(
+            status.message().contains("49152 bytes, 16384 of them"),
+            "{status}"
+        );
+        budget.hold(answer(SMALL - 1)).expect("it is small");
+        // The last slice of it counts as the whole.
+        drop(second.split_to(SMALL - 1));
+        budget.hold(answer(SMALL)).expect_err("full");
+        drop((first, second));
+        budget.hold(answer(3 * SMALL)).expect("alone");
+        assert_eq!(budget.unsent.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use http_body::Body;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
+    budget::Budget,
     patience::within,
     refusal,
     reply::{
@@ -130,6 +131,7 @@ where
                 method: asked.method,
                 deadline: asked.deadline,
                 reply: ReplyContext::default(),
+                budget: Arc::clone(&site.budget),
             },
             route: asked.route,
             peer: Arc::clone(&site.peer),
@@ -231,6 +233,7 @@ struct Answer {
     method: MethodRef,
     deadline: Option<Instant>,
     reply: ReplyContext,
+    budget: Arc<Budget>,
 }
 
 impl Answer {
@@ -333,6 +336,7 @@ impl Answer {
         trailers: &Attachments,
     ) -> Result<Response<ReplyBody>, Status> {
         let envelope = frame::encode(payload, &self.form, self.sending)?;
+        let envelope = self.budget.hold(envelope)?;
         let headers = self.caller.headers([headers, &self.reply.take_headers()])?;
         let trailers = self
             .caller
@@ -361,6 +365,7 @@ impl Answer {
             sending: self.sending,
             method: self.method.clone(),
             reply: self.reply.clone(),
+            budget: Arc::clone(&self.budget),
             trailers,
             deadline: self.deadline.map(|at| Box::pin(sleep_until(at))),
             next,

@@ -1,6 +1,8 @@
 //! One connection from its first byte to its last.
 
 use std::{
+    convert::Infallible,
+    fmt,
     pin::Pin,
     sync::{
         Arc,
@@ -12,12 +14,10 @@ use std::{
 
 use bytes::Bytes;
 use dubbo_core::{extension::BoxError, invocation::Peer};
+use h2::RecvStream;
+use http::Request;
 use http_body::{Body, Frame, SizeHint};
-use hyper::{
-    rt::Executor,
-    server::conn::{http1, http2},
-    service::service_fn,
-};
+use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use tokio::{
@@ -32,7 +32,9 @@ use super::{
     budget::Budget,
     crowd::turn_away,
     dispatch::answer,
+    http2::{self, exchange},
     life::{Life, Started},
+    received::Received,
     reply::ReplyBody,
     routes::Routes,
     settings::ServerSettings,
@@ -105,19 +107,18 @@ impl Connections {
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let here = Here::default();
-        let calls = Calls {
-            here: here.calls.clone(),
-            all: self.calls.clone(),
-        };
+        let Here { calls, started } = here.clone();
+        let all = self.calls.clone();
         let site = self.site(peer);
-        let started = here.started.clone();
-        let service = service_fn(move |request| {
+        let take = move |request: Request<RecvStream>, stream| {
             started.one();
-            answer(&site, request)
-        });
-        let life = Life::of(&self.settings.bounds, fastrand::f64());
-        let connection = http2(&self.settings, calls).serve_connection(TokioIo::new(io), service);
-        let leave = http2::Connection::graceful_shutdown;
+            let answering = answer(&site, request.map(Received::Http2));
+            all.spawn(calls.track_future(exchange(answering, stream)));
+        };
+        let bounds = &self.settings.bounds;
+        let life = Life::of(bounds, fastrand::f64());
+        let connection = http2::Connection::new(io, bounds, take);
+        let leave = http2::Connection::leave;
         self.until_end(connection, leave, &here, life, peer).await;
     }
 
@@ -132,10 +133,10 @@ impl Connections {
             started.one();
             // The connection's own task does the call: nothing else counts it.
             let call = calls.token();
-            let answering = answer(&site, request);
+            let answering = answer(&site, request.map(Received::Http1));
             async {
                 let counted = |body| Counted { body, _call: call };
-                answering.await.map(|response| response.map(counted))
+                Ok::<_, Infallible>(answering.await.map(counted))
             }
         });
         let bounds = &self.settings.bounds;
@@ -156,7 +157,7 @@ impl Connections {
 
     /// Drives `connection`, whose calls are in `here`, until its peer ends it or it has to end: when its server does, or its
     /// `life` is over. `leave` asks it to.
-    async fn until_end<C: Future<Output = hyper::Result<()>>>(
+    async fn until_end<C: Future<Output = Result<(), E>>, E: fmt::Display>(
         self,
         connection: C,
         leave: impl FnOnce(Pin<&mut C>),
@@ -208,7 +209,7 @@ struct Here {
     started: Started,
 }
 
-fn ended(served: hyper::Result<()>, peer: &Peer) {
+fn ended(served: Result<(), impl fmt::Display>, peer: &Peer) {
     if let Err(error) = served {
         tracing::debug!(%error, remote = %peer.remote, "a connection ended with an error");
     }
@@ -240,24 +241,6 @@ impl Body for Counted {
     }
 }
 
-/// Runs the calls of a connection.
-#[derive(Clone)]
-struct Calls {
-    /// Those of this connection.
-    here: TaskTracker,
-    /// Those of all.
-    all: TaskTracker,
-}
-
-impl<F> Executor<F> for Calls
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    fn execute(&self, call: F) {
-        self.all.spawn(self.here.track_future(call));
-    }
-}
-
 /// Waits until a connection that was asked to end has nothing more to do, and its peer had time to hang up, or `patience` to
 /// read its last answers. One that never does must not hold up the others' end.
 async fn idle(calls: &TaskTracker, patience: Duration) {
@@ -283,24 +266,6 @@ async fn passed(time: Option<Duration>) {
         Some(time) => tokio::time::sleep(time).await,
         None => std::future::pending().await,
     }
-}
-
-fn http2(settings: &ServerSettings, calls: Calls) -> http2::Builder<Calls> {
-    let bounds = &settings.bounds;
-    let mut builder = http2::Builder::new(calls);
-    builder
-        .timer(TokioTimer::new())
-        .auto_date_header(false)
-        .initial_connection_window_size(bounds.connection_window)
-        .initial_stream_window_size(bounds.stream_window)
-        .keep_alive_interval(bounds.keep_alive)
-        .keep_alive_timeout(bounds.keep_alive_timeout)
-        .max_concurrent_streams(bounds.streams)
-        .max_frame_size(bounds.frame)
-        .max_header_list_size(bounds.header_list)
-        .max_local_error_reset_streams(RESETS * bounds.streams as usize)
-        .max_pending_accept_reset_streams(RESETS * bounds.streams as usize);
-    builder
 }
 
 fn http1(settings: &ServerSettings) -> http1::Builder {
@@ -331,18 +296,6 @@ const IDLE: Duration = Duration::from_mins(1);
 
 /// What is read of a request over HTTP/1 before its handler asks for it.
 const BUFFER: usize = 128 << 10;
-
-/// How often as many streams as a connection can have may go wrong in two ways.
-///
-/// A peer opens them and resets them before they are looked at. A caller that gives up on all its calls at once does that
-/// with all its streams and, as the room is free again at once, with as many more while this side is busy; the calls of
-/// everybody else on the connection must survive it. Beyond is the rapid-reset attack (CVE-2023-44487): until it is noticed it
-/// has the memory of so many streams without bodies.
-///
-/// Or a peer has this side reset them, above all by DATA for one that is over (CVE-2025-8671). These are counted for as long
-/// as the connection lives, and few are ordinary: what is left of a request that was answered before its end is read and not
-/// reset (`rest`).
-const RESETS: usize = 10;
 
 #[cfg(test)]
 mod tests {

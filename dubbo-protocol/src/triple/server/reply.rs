@@ -3,6 +3,7 @@
 use std::{
     future::Future as _,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -25,7 +26,7 @@ use http::{
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
-use super::{bare::Events, mounts::Guarded, web::WebReply};
+use super::{bare::Events, budget::Budget, mounts::Guarded, web::WebReply};
 use crate::triple::{
     compression::{Compression, Packing},
     form::{Dialect, Form, is_wrapped},
@@ -261,6 +262,7 @@ pub(super) struct Many {
     pub(super) form: Form,
     pub(super) sending: Sending,
     pub(super) reply: ReplyContext,
+    pub(super) budget: Arc<Budget>,
     /// What the handler knew of its trailers when it returned.
     pub(super) trailers: Attachments,
     pub(super) method: MethodRef,
@@ -294,6 +296,7 @@ impl Many {
             None => Err(None),
             Some(item) => item
                 .and_then(|payload| frame::encode(&payload, &self.form, self.sending))
+                .and_then(|envelope| self.budget.hold(envelope))
                 .map_err(Some),
         })
     }

@@ -19,11 +19,11 @@ use dubbo_core::{
     status::Status,
 };
 use http::{
-    HeaderMap, HeaderName, Method, Response,
-    header::{CONTENT_TYPE, EXPECT},
+    HeaderMap, HeaderName, HeaderValue, Method, Response,
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, VARY},
     request::Parts,
 };
-use hyper::body::Incoming;
+
 use tokio::time::Instant;
 
 pub(super) use self::{content::Content, events::Events};
@@ -33,6 +33,7 @@ use super::{
     failure::Failure,
     patience::within,
     refusal,
+    received::Received,
     reply::{ReplyBody, not_sendable, respond, write_attachments, write_trailers},
     rest::discard,
     routes::Route,
@@ -41,6 +42,7 @@ use super::{
 use crate::{
     java::read_json_arguments,
     triple::{
+        compression::{Compression, Packing},
         form::{Arguments, Form, is_wrapped},
         frame::check_sent,
         headers::PeerKind,
@@ -59,6 +61,10 @@ pub(super) struct Bare {
     budget: Arc<Budget>,
     /// How long its request may take.
     patience: Option<Duration>,
+    /// How an answer of one message is compressed.
+    packing: Option<Packing>,
+    /// Whether that depends on what the caller takes.
+    varies: bool,
     reply: ReplyContext,
 }
 
@@ -77,21 +83,21 @@ impl Bare {
         site: &Site,
         (route, method): (Arc<Route>, MethodRef),
         head: &Parts,
-    ) -> Result<Self, Response<ReplyBody>> {
+    ) -> Result<Self, Box<Response<ReplyBody>>> {
         let caller = PeerKind::of(&head.headers);
         let (content, query) = match head.method {
             Method::POST => {
                 let content = Content::of(&head.headers);
                 let content = content.filter(|content| content.suits(&method));
-                let content = content.ok_or_else(|| refusal::unsupported(head, &method))?;
+                let content = content.ok_or_else(|| Box::new(refusal::unsupported(head, &method)))?;
                 (content, None)
             }
             Method::GET if is_got(&method) => {
                 let query = Query::read(head.uri.query().unwrap_or_default(), &method)
-                    .map_err(|failure| failure.answer(caller, &ReplyContext::default()))?;
+                    .map_err(|failure| Box::new(failure.answer(caller, &ReplyContext::default())))?;
                 (query.content, Some(query))
             }
-            _ => return Err(refusal::not_allowed(head, &method)),
+            _ => return Err(Box::new(refusal::not_allowed(head, &method))),
         };
         Ok(Self {
             route,
@@ -102,12 +108,14 @@ impl Bare {
             peer: Arc::clone(&site.peer),
             budget: Arc::clone(&site.budget),
             patience: site.settings.bounds.request,
+            packing: (site.settings.compression).choose(&head.headers, &ACCEPT_ENCODING),
+            varies: site.settings.compression.sends_any(),
             reply: ReplyContext::default(),
         })
     }
 
     /// Makes the call, and answers it. Dropping the future cancels the call.
-    pub(super) async fn answer(mut self, head: Parts, mut body: Incoming) -> Response<ReplyBody> {
+    pub(super) async fn answer(mut self, head: Parts, mut body: Received) -> Response<ReplyBody> {
         let answered = self.call(head.headers, &mut body).await;
         answered.unwrap_or_else(|failure| {
             discard(body);
@@ -118,7 +126,7 @@ impl Bare {
     async fn call(
         &mut self,
         mut headers: HeaderMap,
-        body: &mut Incoming,
+        body: &mut Received,
     ) -> Result<Response<ReplyBody>, Failure> {
         check_version(&headers)?;
         let deadline = deadline::read(&headers, &self.method)?;
@@ -150,15 +158,21 @@ impl Bare {
     }
 
     /// The one message, as it was before its caller compressed it.
-    async fn message(&self, headers: &HeaderMap, body: &mut Incoming) -> Result<Bytes, Failure> {
+    async fn message(&self, headers: &HeaderMap, body: &mut Received) -> Result<Bytes, Failure> {
+        let limit = self.route.limits.receive;
+        let inflated = |bytes, compression| {
+            body::inflated(bytes, compression, limit)
+                .map_err(|failure| failure.of_method(&self.method))
+        };
         if let Some(query) = &self.query {
-            return Ok(query.message.clone());
+            return inflated(query.message.clone(), query.compression);
         }
-        body::check_encoding(headers)?;
+        let compression = Compression::announced(headers, &CONTENT_ENCODING)
+            .map_err(|error| Status::unimplemented(error.to_string()).with_source(error))?;
         let share = Share::of(Arc::clone(&self.budget));
-        body::whole(body, self.route.limits.receive, share)
-            .await
-            .map_err(|failure| failure.of_method(&self.method))
+        let bytes = body::whole(body, limit, share).await;
+        let bytes = bytes.map_err(|failure| failure.of_method(&self.method))?;
+        inflated(bytes, compression)
     }
 
     /// What the handler takes, and how its answer is written. It may be another method of the same name.
@@ -201,6 +215,7 @@ impl Bare {
                 let trailers = [&reply.trailers, &self.reply.take_trailers()];
                 write_trailers(&trailers, self.caller, &mut headers).map_err(not_sendable)?;
                 headers.insert(CONTENT_TYPE, self.content.value());
+                let body = self.budget.hold(self.packed(body, &mut headers))?;
                 return Ok(respond(headers, ReplyBody::Plain(body)));
             }
             Message::Stream(stream) => stream,
@@ -215,7 +230,7 @@ impl Bare {
         let limit = self.route.limits.send;
         let events = Events::new(&self.method, stream, form, limit, self.caller, deadline)?;
         self.write_headers(&reply.headers, &mut headers)?;
-        events.write_headers(&mut headers);
+        Events::write_headers(&mut headers);
         Ok(respond(headers, ReplyBody::Events(Box::new(events))))
     }
 
@@ -228,6 +243,22 @@ impl Bare {
             .map_err(|error| Status::internal(error.to_string()).with_source(error))?;
         check_sent(body.len(), limit)?;
         Ok(body.freeze())
+    }
+
+    /// The body as it is sent, which `headers` say.
+    fn packed(&self, body: Bytes, headers: &mut HeaderMap) -> Bytes {
+        headers.insert(ACCEPT_ENCODING, Compression::OFFER);
+        if self.varies {
+            headers.append(VARY, VARIES_BY_ENCODING);
+        }
+        let Some(packing) = self.packing else {
+            return body;
+        };
+        let Some(packed) = packing.pack(&body) else {
+            return body;
+        };
+        headers.insert(CONTENT_ENCODING, packing.compression.header());
+        packed.into()
     }
 
     fn write_headers(&self, own: &Attachments, headers: &mut HeaderMap) -> Result<(), Status> {
@@ -258,6 +289,8 @@ const VERSIONS: [(HeaderName, &str); 2] = [
     (HeaderName::from_static("triple-protocol-version"), "0.1.0"),
     (CONNECT_VERSION, "1"),
 ];
+
+const VARIES_BY_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
 const CONNECT_VERSION: HeaderName = HeaderName::from_static("connect-protocol-version");
 
