@@ -190,6 +190,7 @@ const ALLOWED: &[Row] = &[
     ("dubbo-test", &["dubbo-core", "dubbo-hessian2"], &[]),
     ("acme-dubbo", &["dubbo-core"], &[]),
     ("examples", &["acme-dubbo", "dubbo"], &["dubbo-build"]),
+    ("conformance", &["dubbo"], &["dubbo-build"]),
     ("interop", &["dubbo"], &["dubbo-build"]),
     ("xtask", &["dubbo-build"], &[]),
 ];

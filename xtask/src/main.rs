@@ -10,6 +10,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod cold_check;
+mod conformance;
 mod external_types;
 mod failure;
 mod fuzz;
@@ -103,6 +104,12 @@ const COMMANDS: &[Command] = &[
         args: "[--enforce]",
         about: "time a `cargo check` that starts from nothing; --enforce fails over budget",
         run: |args| finish(cold_check::run(args)),
+    },
+    Command {
+        name: "conformance",
+        args: "[server|client] [--case X]",
+        about: "run the Connect conformance suite against our server and our client",
+        run: conformance::run,
     },
     Command {
         name: "fuzz",

@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
+
 use crate::failure::Failure;
 
 /// The root of the workspace.
@@ -67,6 +69,42 @@ where
     let mut command = program("cargo");
     command.args(args);
     command
+}
+
+/// Builds the programs of `package` and gives those of these names.
+pub(crate) fn bins<const N: usize>(
+    package: &str,
+    names: [&str; N],
+) -> Result<[PathBuf; N], Failure> {
+    let artifacts = output(
+        cargo([
+            "build",
+            "--bins",
+            "--message-format=json-render-diagnostics",
+        ])
+        .args(["--package", package]),
+        &format!("make the package `{package}` build"),
+    )?;
+    let artifacts = String::from_utf8_lossy(&artifacts);
+    let artifacts: Vec<Value> = artifacts
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let mut found = [const { PathBuf::new() }; N];
+    for (found, name) in found.iter_mut().zip(names) {
+        let built = artifacts
+            .iter()
+            .filter(|artifact| artifact["target"]["name"] == name)
+            .find_map(|artifact| artifact["executable"].as_str());
+        let built = built.ok_or_else(|| {
+            Failure::new(
+                format!("cargo built no program `{name}`"),
+                format!("restore it in the package `{package}`"),
+            )
+        })?;
+        *found = built.into();
+    }
+    Ok(found)
 }
 
 /// Runs `command` with its output shown, and expects it to succeed.

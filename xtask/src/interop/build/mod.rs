@@ -10,8 +10,6 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
-
 use crate::{failure::Failure, process};
 
 use super::route::Party;
@@ -73,34 +71,11 @@ pub(super) fn tap() -> Result<Program, Failure> {
 
 /// Our own peer.
 fn rust_peers() -> Result<Programs, Failure> {
-    let artifacts = process::output(
-        &mut process::cargo([
-            "build",
-            "--package=interop",
-            "--bins",
-            "--message-format=json-render-diagnostics",
-        ]),
-        "make the package `interop` build",
-    )?;
-    let artifacts = String::from_utf8_lossy(&artifacts);
-    let find = |name: &str| {
-        artifacts
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .find(|artifact| {
-                artifact["target"]["name"] == name && artifact["executable"].is_string()
-            })
-            .and_then(|artifact| artifact["executable"].as_str().map(PathBuf::from))
-            .ok_or_else(|| {
-                Failure::new(
-                    format!("cargo built no program `{name}`"),
-                    "restore it in interop/rust/Cargo.toml",
-                )
-            })
-    };
+    let [consumer, provider] =
+        process::bins("interop", ["interop-consumer", "interop-provider"])?;
     Ok(Programs {
-        consumer: find("interop-consumer")?.into(),
-        provider: find("interop-provider")?.into(),
+        consumer: consumer.into(),
+        provider: provider.into(),
     })
 }
 

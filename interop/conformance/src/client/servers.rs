@@ -1,0 +1,133 @@
+//! The servers that are called, and how.
+
+use std::{collections::HashMap, time::Duration};
+
+use bytes::Bytes;
+use dubbo::{Instance, config::ReferenceConfig};
+use tokio::sync::Mutex;
+
+use crate::{
+    files::Files,
+    suite::{ClientCompatRequest, Codec, Compression, ConformanceServiceClient, Protocol},
+};
+
+/// The clients of all servers, each made with the first call that needs it.
+#[derive(Debug, Default)]
+pub(super) struct Servers(Mutex<HashMap<Address, Server>>);
+
+impl Servers {
+    /// The client for `asked`.
+    ///
+    /// # Errors
+    ///
+    /// In words: what of it cannot be had.
+    pub(super) async fn client(
+        &self,
+        asked: &ClientCompatRequest,
+    ) -> Result<ConformanceServiceClient, String> {
+        let options = Options::of(asked)?;
+        let mut servers = self.0.lock().await;
+        let address = Address::of(asked);
+        if !servers.contains_key(&address) {
+            let server = Server::new(asked).map_err(|error| error.to_string())?;
+            servers.insert(address.clone(), server);
+        }
+        let server = servers
+            .get_mut(&address)
+            .expect("invariant: it has just been inserted");
+        if let Some(client) = server.clients.get(&options) {
+            return Ok(client.clone());
+        }
+        let reference = options.reference(asked);
+        let client: ConformanceServiceClient = server
+            .instance
+            .refer_with(reference)
+            .await
+            .map_err(|error| error.to_string())?;
+        server.clients.insert(options, client.clone());
+        Ok(client)
+    }
+}
+
+/// What makes a server another one: connections are shared by the calls that agree on it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Address {
+    host: String,
+    port: u32,
+    certificate: Bytes,
+    own_certificate: Option<Bytes>,
+}
+
+impl Address {
+    fn of(asked: &ClientCompatRequest) -> Self {
+        Self {
+            host: asked.host.clone(),
+            port: asked.port,
+            certificate: asked.server_tls_cert.clone(),
+            own_certificate: asked.client_tls_creds.as_ref().map(|own| own.cert.clone()),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Server {
+    instance: Instance,
+    clients: HashMap<Options, ConformanceServiceClient>,
+    _files: Files,
+}
+
+impl Server {
+    fn new(asked: &ClientCompatRequest) -> Result<Self, Box<dyn std::error::Error>> {
+        let files = Files::new()?;
+        let mut builder = Instance::builder().application("conformance-client");
+        if !asked.server_tls_cert.is_empty() {
+            let own = asked.client_tls_creds.as_ref();
+            builder = builder.tls(files.tls(own, &asked.server_tls_cert)?);
+        }
+        Ok(Self {
+            instance: builder.build()?,
+            clients: HashMap::new(),
+            _files: files,
+        })
+    }
+}
+
+/// How a server is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Options {
+    limit: u32,
+}
+
+impl Options {
+    fn of(asked: &ClientCompatRequest) -> Result<Self, String> {
+        let unsupported = |what: &str| Err(format!("{what} is not supported by this client"));
+        match asked.protocol() {
+            Protocol::Grpc => {}
+            other => return unsupported(other.as_str_name()),
+        }
+        match asked.codec() {
+            Codec::Proto => {}
+            other => return unsupported(other.as_str_name()),
+        }
+        match asked.compression() {
+            Compression::Unspecified | Compression::Identity => {}
+            other => return unsupported(other.as_str_name()),
+        }
+        Ok(Self {
+            limit: asked.message_receive_limit,
+        })
+    }
+
+    /// Each call is one attempt without any time limit but its own.
+    fn reference(self, asked: &ClientCompatRequest) -> ReferenceConfig {
+        let mut reference = ReferenceConfig::new()
+            .url([format!("tri://{}:{}", asked.host, asked.port)])
+            .cluster("failfast")
+            .check(false)
+            .timeout(Duration::ZERO);
+        if self.limit > 0 {
+            reference = reference.param("max-call-recv-msg-size", self.limit.to_string());
+        }
+        reference
+    }
+}
