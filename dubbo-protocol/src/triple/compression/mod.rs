@@ -59,12 +59,20 @@ impl Compression {
         let Some(value) = headers.get(name) else {
             return Ok(None);
         };
-        let text = String::from_utf8_lossy(value.as_bytes());
-        let text = text.trim();
-        if text.is_empty() || text.eq_ignore_ascii_case("identity") {
+        Self::read(value.as_bytes())
+    }
+
+    /// The compression that is called `name`; `None` for none.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not known here.
+    pub(crate) fn read(name: &[u8]) -> Result<Option<Self>, UnknownCompression> {
+        let name = name.trim_ascii();
+        if name.is_empty() || name.eq_ignore_ascii_case(b"identity") {
             return Ok(None);
         }
-        text.parse().map(Some)
+        String::from_utf8_lossy(name).parse().map(Some)
     }
 }
 

@@ -60,11 +60,21 @@ impl Offers {
         })
     }
 
-    /// The same as parameters of a URL.
-    pub(crate) fn params(&self) -> [(&'static str, String); 2] {
+    /// Whether anybody gets anything compressed.
+    pub(crate) fn sends_any(&self) -> bool {
+        !self.send.is_empty()
+    }
+
+    /// The parameters that say so, for who reads.
+    pub(crate) fn told(&self) -> [(&'static str, String); 2] {
         let names: Vec<_> = self.send.iter().map(|one| one.name()).collect();
+        let names = if names.is_empty() {
+            "nothing".to_owned()
+        } else {
+            names.join(",")
+        };
         [
-            (SERVER_SEND.name, names.join(",")),
+            (SERVER_SEND.name, names),
             (SERVER_MIN_SIZE.name, self.min_size.to_string()),
         ]
     }

@@ -9,12 +9,13 @@ use dubbo_core::{
 };
 use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER},
+    header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER},
 };
 use serde::Serialize;
 
 use super::reply::{BIZ_EXCEPTION, ReplyBody, respond, write_attachments, write_trailers};
 use crate::triple::{
+    compression::Compression,
     headers::{PeerKind, TRI_EXCEPTION_CODE},
     status_wire::wire_code,
 };
@@ -65,6 +66,7 @@ impl Failure {
             tracing::warn!(%error, "attachments of a failed call are left out");
         }
         headers.insert(CONTENT_TYPE, JSON);
+        headers.insert(ACCEPT_ENCODING, Compression::OFFER);
         if status.code() == Code::Business && !peer.knows_own_codes() {
             // Beside `unknown` this tells business from accident, as it does in gRPC.
             headers.insert(TRI_EXCEPTION_CODE, BIZ_EXCEPTION);

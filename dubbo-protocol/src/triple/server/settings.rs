@@ -53,8 +53,8 @@ impl ServerSettings {
         )];
         let bounds = std::iter::zip(self.bounds.named(), other.bounds.named());
         let bounds = bounds.map(|((name, ours), (_, theirs))| (name, ours, theirs));
-        let compression = self.compression.params().into_iter();
-        let compression = compression.zip(other.compression.params());
+        let compression = self.compression.told().into_iter();
+        let compression = compression.zip(other.compression.told());
         let compression = compression.map(|((name, ours), (_, theirs))| (name, ours, theirs));
         let cors = Cors::texts(self.cors.as_ref()).into_iter();
         let cors = cors.zip(Cors::texts(other.cors.as_ref()));

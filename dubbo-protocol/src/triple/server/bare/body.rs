@@ -4,22 +4,11 @@ use std::{error::Error, future::poll_fn, pin::Pin};
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::status::Status;
-use http::{HeaderMap, StatusCode, header::CONTENT_ENCODING};
+use http::StatusCode;
 use http_body::Body;
 
 use super::super::{budget::Share, failure::Failure, request::broken_off};
-
-/// Refuses a body that is compressed.
-pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Status> {
-    match headers.get(CONTENT_ENCODING) {
-        Some(value) if !matches!(value.as_bytes(), b"" | b"identity") => {
-            Err(Status::unimplemented(format!(
-                "the compression {value:?} is not known here; send the body as it is"
-            )))
-        }
-        _ => Ok(()),
-    }
-}
+use crate::triple::compression::{Compression, DecompressError};
 
 /// Reads all of `body`, up to `limit` bytes. `share` grows with what has come of it.
 ///
@@ -56,6 +45,34 @@ where
         }
     }
     Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+/// What was compressed to `bytes`, up to `limit` bytes of it.
+///
+/// # Errors
+///
+/// HTTP's 413 for more of it, and code 3 for bytes that are no such thing.
+pub(super) fn inflated(
+    bytes: Bytes,
+    compression: Option<Compression>,
+    limit: usize,
+) -> Result<Bytes, Failure> {
+    let Some(compression) = compression else {
+        return Ok(bytes);
+    };
+    let inflated = compression.decompress(&bytes, limit);
+    inflated.map(Bytes::from).map_err(|error| {
+        let text = error.to_string();
+        match error {
+            DecompressError::Broken { .. } => {
+                Status::invalid_argument(text).with_source(error).into()
+            }
+            DecompressError::TooLarge { .. } => {
+                let status = Status::resource_exhausted(text).with_source(error);
+                Failure::of(StatusCode::PAYLOAD_TOO_LARGE, status)
+            }
+        }
+    })
 }
 
 fn too_large(limit: usize) -> Failure {

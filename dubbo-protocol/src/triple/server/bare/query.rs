@@ -13,15 +13,18 @@ use http::StatusCode;
 use percent_encoding::percent_decode;
 
 use super::{super::failure::Failure, Content};
+use crate::triple::compression::Compression;
 
 /// A message in a query.
 pub(super) struct Query {
     pub(super) content: Content,
+    /// That of the message.
+    pub(super) compression: Option<Compression>,
     pub(super) message: Bytes,
 }
 
 impl Query {
-    /// Reads `query` for a call of `method`: `message`, `encoding`, and maybe `base64=1` and `connect=v1`.
+    /// Reads `query` for a call of `method`: `message`, `encoding`, and maybe `base64=1`, `compression` and `connect=v1`.
     ///
     /// # Errors
     ///
@@ -58,12 +61,9 @@ impl Query {
         if let Some(other) = parameter("connect").filter(|version| **version != *b"v1") {
             return Err(unusable("connect", &other, "v1 is what there is").into());
         }
-        if let Some(name) = parameter("compression").filter(|name| !is_identity(name)) {
-            let name = String::from_utf8_lossy(&name);
-            let text =
-                format!("the compression {name:?} is not known here; send the message as it is");
-            return Err(Status::unimplemented(text).into());
-        }
+        let compression = parameter("compression").unwrap_or_default();
+        let compression = Compression::read(&compression)
+            .map_err(|error| Status::unimplemented(error.to_string()).with_source(error))?;
         let message = parameter("message").ok_or_else(|| missing("message"))?;
         let message = match parameter("base64").as_deref() {
             None | Some(b"0") => Bytes::from(message.into_owned()),
@@ -72,7 +72,11 @@ impl Query {
             })?,
             Some(other) => return Err(unusable("base64", other, "there are 0 and 1").into()),
         };
-        Ok(Self { content, message })
+        Ok(Self {
+            content,
+            compression,
+            message,
+        })
     }
 }
 
@@ -84,10 +88,6 @@ fn decoded(text: &str) -> Cow<'_, [u8]> {
     } else {
         Cow::Borrowed(text.as_bytes())
     }
-}
-
-fn is_identity(compression: &[u8]) -> bool {
-    matches!(compression, b"" | b"identity")
 }
 
 /// Reads either alphabet, with and without padding.
