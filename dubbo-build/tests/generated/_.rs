@@ -99,6 +99,7 @@ pub static ROOT_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("Rootless"),
             output: ::dubbo_core::codegen::Cow::Borrowed("Rootless.Inner"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Get",
                 ::dubbo_core::codegen::CallKind::Unary,

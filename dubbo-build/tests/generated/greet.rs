@@ -53,6 +53,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Greet",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -62,6 +63,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "GreetServerStream",
                 ::dubbo_core::codegen::CallKind::ServerStream,
@@ -71,6 +73,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "GreetClientStream",
                 ::dubbo_core::codegen::CallKind::ClientStream,
@@ -80,6 +83,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "GreetBidi",
                 ::dubbo_core::codegen::CallKind::BidiStream,
@@ -89,6 +93,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "lowerCase",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -98,6 +103,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo_core::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: true,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "OldGreet",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -491,6 +497,7 @@ pub static ELSEWHERE_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("rich.v1.Rich"),
             output: ::dubbo_core::codegen::Cow::Borrowed("rich.v1.Rich"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Echo",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -500,6 +507,7 @@ pub static ELSEWHERE_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("google.protobuf.Empty"),
             output: ::dubbo_core::codegen::Cow::Borrowed("google.protobuf.StringValue"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Wrap",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -509,6 +517,7 @@ pub static ELSEWHERE_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("rich.v1.Rich.Part"),
             output: ::dubbo_core::codegen::Cow::Borrowed("rich.v1.Rich.Part"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Nested",
                 ::dubbo_core::codegen::CallKind::Unary,

@@ -120,6 +120,7 @@ pub static ARCHIVE_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("legacy.Legacy"),
             output: ::dubbo_core::codegen::Cow::Borrowed("legacy.Legacy"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Store",
                 ::dubbo_core::codegen::CallKind::Unary,

@@ -39,6 +39,7 @@ pub static STD_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.T"),
             output: ::dubbo_core::codegen::Cow::Borrowed("std.serde.Error"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Get",
                 ::dubbo_core::codegen::CallKind::Unary,

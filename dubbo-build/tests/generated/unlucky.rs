@@ -927,6 +927,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Request"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Response"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "type",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -936,6 +937,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.String"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Status"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Self",
                 ::dubbo_core::codegen::CallKind::ClientStream,
@@ -945,6 +947,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Option"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Result"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Clone",
                 ::dubbo_core::codegen::CallKind::ServerStream,
@@ -954,6 +957,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.T"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.T"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "New",
                 ::dubbo_core::codegen::CallKind::BidiStream,
@@ -963,6 +967,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Std"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Streaming"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Into",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -972,6 +977,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Std.Fmt"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Serde.De.Error"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Fmt",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -981,6 +987,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Stub"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Stub"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "FromStub",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -990,6 +997,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Client"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Client"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Descriptor",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -999,6 +1007,7 @@ pub static UNLUCKY_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.F"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.F"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Gen",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -1466,6 +1475,7 @@ pub static SYNC_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
             input: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Send"),
             output: ::dubbo_core::codegen::Cow::Borrowed("unlucky.Send"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Sync",
                 ::dubbo_core::codegen::CallKind::Unary,
