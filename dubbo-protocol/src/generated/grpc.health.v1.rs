@@ -107,6 +107,7 @@ pub static HEALTH_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "grpc.health.v1.HealthCheckResponse",
             ),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Check",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -120,6 +121,7 @@ pub static HEALTH_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "grpc.health.v1.HealthCheckResponse",
             ),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Watch",
                 ::dubbo_core::codegen::CallKind::ServerStream,

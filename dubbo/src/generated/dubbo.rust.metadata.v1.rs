@@ -754,6 +754,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.ListMetadataResponse",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "ListMetadata",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -767,6 +768,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.MetadataEvent",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "WatchMetadata",
                 ::dubbo_core::codegen::CallKind::ServerStream,
@@ -780,6 +782,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.InstancesEvent",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "WatchInstanceMetadata",
                 ::dubbo_core::codegen::CallKind::ServerStream,
@@ -793,6 +796,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.DiffResponse",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Diff",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -806,6 +810,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.MappingsResponse",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "Mappings",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -819,6 +824,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.MigrationStatusResponse",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "MigrationStatus",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -832,6 +838,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.MigrationReadinessResponse",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "MigrationReadiness",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -845,6 +852,7 @@ pub static METADATA_ADMIN_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "dubbo.rust.metadata.v1.SetMigrationRuleResponse",
             ),
             idempotent: true,
+            no_side_effects: false,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "SetMigrationRule",
                 ::dubbo_core::codegen::CallKind::Unary,

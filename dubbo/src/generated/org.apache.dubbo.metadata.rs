@@ -216,6 +216,7 @@ pub static METADATA_SERVICE_V2_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "org.apache.dubbo.metadata.MetadataInfoV2",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "GetMetadataInfo",
                 ::dubbo_core::codegen::CallKind::Unary,
@@ -229,6 +230,7 @@ pub static METADATA_SERVICE_V2_DESCRIPTOR: ::dubbo_core::codegen::LazyLock<
                 "org.apache.dubbo.metadata.OpenAPIInfo",
             ),
             idempotent: true,
+            no_side_effects: true,
             ..::dubbo_core::codegen::MethodDescriptor::new(
                 "GetOpenAPIInfo",
                 ::dubbo_core::codegen::CallKind::Unary,

@@ -51,6 +51,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo::codegen::LazyLock<
             input: ::dubbo::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo::codegen::MethodDescriptor::new(
                 "Greet",
                 ::dubbo::codegen::CallKind::Unary,
@@ -60,6 +61,7 @@ pub static GREETER_DESCRIPTOR: ::dubbo::codegen::LazyLock<
             input: ::dubbo::codegen::Cow::Borrowed("greet.GreetRequest"),
             output: ::dubbo::codegen::Cow::Borrowed("greet.GreetResponse"),
             idempotent: false,
+            no_side_effects: false,
             ..::dubbo::codegen::MethodDescriptor::new(
                 "GreetMany",
                 ::dubbo::codegen::CallKind::BidiStream,
