@@ -9,6 +9,7 @@ pub(crate) mod headers;
 mod limits;
 pub mod ranges;
 mod server;
+mod silence;
 pub(crate) mod status_wire;
 mod timeout;
 pub(crate) mod wrapper;

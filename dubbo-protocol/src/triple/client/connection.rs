@@ -17,7 +17,7 @@ use std::{
 
 use bytes::Bytes;
 use h2::{
-    SendStream, StreamId,
+    PingPong, SendStream, StreamId,
     client::{ResponseFuture, SendRequest},
 };
 use http::Request;
@@ -29,13 +29,13 @@ use tokio::{
 
 use super::{
     failure::{CLOSED, describe},
-    keep_alive::KeepAlive,
     options::ConnectOptions,
     socket::{Socket, Traffic},
 };
 use crate::{
     endpoint::{Counted, Link, Opened, Opener},
     net::{Connector, Stream, hint_unheard},
+    triple::silence::KeepAlive,
 };
 
 /// Opens connections to one address.
@@ -194,7 +194,8 @@ impl Life {
 /// handles are gone, by the end of the last call.
 pub(super) struct Driver {
     http2: h2::client::Connection<Socket<Stream>, Bytes>,
-    keep_alive: Option<KeepAlive>,
+    keep_alive: Option<(KeepAlive, PingPong)>,
+    traffic: Arc<Traffic>,
     handle: Weak<Connection>,
     life: Arc<Life>,
 }
@@ -205,13 +206,19 @@ impl Driver {
         let Self {
             http2,
             keep_alive,
+            traffic,
             handle,
             life,
         } = self;
         let mut http2 = pin!(http2);
         let mut silence = pin!(async {
             match keep_alive {
-                Some(keep_alive) => keep_alive.watch().await,
+                Some((keep_alive, pings)) => {
+                    let heard = Arc::clone(traffic.heard());
+                    keep_alive.watch(heard, pings).await;
+                    let wait = keep_alive.timeout;
+                    format!("the peer did not answer a keep-alive PING within {wait:?}")
+                }
                 None => std::future::pending().await,
             }
         });
@@ -301,19 +308,17 @@ async fn handshake(
     .await?;
 
     let life = Arc::new(Life::default());
-    let keep_alive = match (options.keep_alive, http2.ping_pong()) {
-        (Some(options), Some(pings)) => Some(KeepAlive::new(options, Arc::clone(&traffic), pings)),
-        _ => None,
-    };
+    let keep_alive = options.keep_alive.zip(http2.ping_pong());
     let connection = Arc::new(Connection {
         sender: Mutex::new(sender),
         opened: Instant::now(),
-        traffic,
+        traffic: Arc::clone(&traffic),
         life: Arc::clone(&life),
     });
     let driver = Driver {
         http2,
         keep_alive,
+        traffic,
         handle: Arc::downgrade(&connection),
         life,
     };

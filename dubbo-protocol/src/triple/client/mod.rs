@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `options` | what a URL says |
-//! | `connection`, `keep_alive` | one connection of HTTP/2, opened and driven |
+//! | `connection` | one connection of HTTP/2, opened and driven |
 //! | `invoker` | a call: deadline, connection, when it is sent again |
 //! | `exchange` | one attempt on one connection |
 //! | `socket`, `mend` | the peer's bytes: when they came, and what is wrong with them |
@@ -20,7 +20,6 @@ mod exchange;
 mod failure;
 mod head;
 mod invoker;
-mod keep_alive;
 mod manner;
 mod mend;
 mod options;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dubbo_core::url::{Key, Url, UrlError};
 
-use crate::endpoint::options;
+use crate::{endpoint::options, triple::silence::KeepAlive};
 
 /// How connections to one address are made and kept. References that agree on it share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,17 +13,8 @@ pub(super) struct ConnectOptions {
     pub(super) connections: usize,
     /// `connect.timeout`: how long an attempt may take, from the first packet to the peer's SETTINGS.
     pub(super) timeout: Duration,
-    /// Whether and how a silent peer is probed.
-    pub(super) keep_alive: Option<KeepAliveOptions>,
-}
-
-/// When a connection counts as dead (`docs/spec/triple.md` §9.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct KeepAliveOptions {
-    /// `keep-alive-interval`: after this long without a byte from the peer, a PING asks for one.
-    pub(super) interval: Duration,
-    /// `keep-alive-timeout`: how long the answer may take.
-    pub(super) timeout: Duration,
+    /// Whether and how a silent peer is probed: `keep-alive-interval` and `keep-alive-timeout`.
+    pub(super) keep_alive: Option<KeepAlive>,
 }
 
 impl ConnectOptions {
@@ -41,7 +32,7 @@ impl ConnectOptions {
                 None
             } else {
                 let timeout = options::positive(url, &KEEP_ALIVE_TIMEOUT)?;
-                Some(KeepAliveOptions { interval, timeout })
+                Some(KeepAlive { interval, timeout })
             },
         })
     }
@@ -72,7 +63,7 @@ mod tests {
             ConnectOptions {
                 connections: 1,
                 timeout: Duration::from_secs(3),
-                keep_alive: Some(KeepAliveOptions {
+                keep_alive: Some(KeepAlive {
                     interval: Duration::from_secs(10),
                     timeout: Duration::from_secs(20),
                 }),

@@ -5,18 +5,15 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     task::{Context, Poll},
-    time::Duration,
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::Instant,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{mend::Mender, written::Written};
+use crate::triple::silence::Heard;
 
 /// A transport that notes what passes through it, and mends what comes in.
 pub(super) struct Socket<T> {
@@ -46,9 +43,8 @@ impl<T> Socket<T> {
 /// What has passed through a socket.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    start: Instant,
     /// When the last bytes came.
-    read_millis: AtomicU64,
+    heard: Arc<Heard>,
     /// The newest stream of which anything has gone out.
     newest_stream: AtomicU32,
 }
@@ -56,21 +52,14 @@ pub(super) struct Traffic {
 impl Traffic {
     pub(super) fn start() -> Arc<Self> {
         Arc::new(Self {
-            start: Instant::now(),
-            read_millis: AtomicU64::new(0),
+            heard: Arc::new(Heard::start()),
             newest_stream: AtomicU32::new(0),
         })
     }
 
-    /// Notes that the peer lives.
-    pub(super) fn note_read(&self) {
-        let millis = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.read_millis.store(millis, Ordering::Relaxed);
-    }
-
     /// When the last bytes came.
-    pub(super) fn last_read(&self) -> Instant {
-        self.start + Duration::from_millis(self.read_millis.load(Ordering::Relaxed))
+    pub(super) fn heard(&self) -> &Arc<Heard> {
+        &self.heard
     }
 
     /// Whether anything of `stream` has gone out, or may have.
@@ -89,7 +78,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Socket<T> {
         let result = Pin::new(&mut self.io).poll_read(cx, buf);
         let new = &mut buf.filled_mut()[before..];
         if !new.is_empty() {
-            self.traffic.note_read();
+            self.traffic.heard.note();
             self.mender.mend(new);
         }
         result

@@ -1,13 +1,13 @@
 //! Who answers a request: its method, its path and its content type say it.
 
-use std::{convert::Infallible, pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 
 use http::{Method, Request, Response, request::Parts};
-use hyper::body::Incoming;
 
 use super::{
     bare::{Bare, is_got},
     call::{Call, Refused},
+    received::Received,
     refusal,
     reply::ReplyBody,
     rest::discard,
@@ -19,8 +19,8 @@ use crate::triple::headers::is_grpc;
 /// Answers one request. Dropping the future cancels the call.
 pub(super) fn answer(
     site: &Site,
-    request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<ReplyBody>, Infallible>> + Send + use<> {
+    request: Request<Received>,
+) -> impl Future<Output = Response<ReplyBody>> + Send + use<> {
     let (head, body) = request.into_parts();
     let mut call = if head.method == Method::POST && is_grpc(&head.headers) {
         Call::of(site, head, body).map_err(|refused| unmade(site, *refused))
@@ -29,10 +29,10 @@ pub(super) fn answer(
     };
     // A task is made of this future, and moved several times on the way: the call is in it once and stays where it is.
     async move {
-        Ok(match &mut call {
+        match &mut call {
             Ok(call) => call.run().await,
             Err(other) => other.await,
-        })
+        }
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn answer(
 type Answering = Pin<Box<dyn Future<Output = Response<ReplyBody>> + Send>>;
 
 /// Answers a gRPC caller whose call is none of a service. What is mounted may take it, if it speaks gRPC.
-fn unmade(site: &Site, refused: Refused<Incoming>) -> Answering {
+fn unmade(site: &Site, refused: Refused<Received>) -> Answering {
     let Refused { head, body, answer } = refused;
     let routes = site.catalog.routes();
     let mount = routes.mount(head.uri.path());
@@ -61,7 +61,7 @@ fn unmade(site: &Site, refused: Refused<Incoming>) -> Answering {
 }
 
 /// Answers whoever does not speak gRPC.
-fn other(site: &Site, head: Parts, body: Incoming) -> Answering {
+fn other(site: &Site, head: Parts, body: Received) -> Answering {
     let Some(cors) = &site.settings.cors else {
         return served(site, head, body);
     };
@@ -85,7 +85,7 @@ fn other(site: &Site, head: Parts, body: Incoming) -> Answering {
     })
 }
 
-fn served(site: &Site, head: Parts, body: Incoming) -> Answering {
+fn served(site: &Site, head: Parts, body: Received) -> Answering {
     let refusal = if let Some(refusal) = refusal::of_headers(&head, &site.settings) {
         refusal
     } else {
@@ -100,10 +100,10 @@ fn served(site: &Site, head: Parts, body: Incoming) -> Answering {
         if head.method == Method::POST && is_web(&head.headers) {
             return Box::pin(web::answer(site, head, body));
         }
-        let asked = asked.map_err(|status| refusal::unknown(status, &head));
+        let asked = asked.map_err(|status| Box::new(refusal::unknown(status, &head)));
         match asked.and_then(|asked| Bare::of(site, asked, &head)) {
             Ok(bare) => return Box::pin(bare.answer(head, body)),
-            Err(refusal) => refusal,
+            Err(refusal) => *refusal,
         }
     };
     discard(body);

@@ -22,9 +22,8 @@ use http::{
     request::Parts,
 };
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 
-use super::{failure::Failure, reply::ReplyBody};
+use super::{failure::Failure, received::Received, reply::ReplyBody};
 use crate::triple::headers::PeerKind;
 
 /// What is mounted on a server, by path.
@@ -98,7 +97,7 @@ impl Mount {
     pub(super) async fn answer(
         self,
         head: Parts,
-        body: Incoming,
+        body: Received,
         peer: Arc<Peer>,
     ) -> Response<ReplyBody> {
         if asks_for_websocket(&head.headers) {

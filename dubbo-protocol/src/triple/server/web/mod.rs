@@ -14,12 +14,12 @@ use http::{
     header::{CONTENT_TYPE, TE, TRAILER, USER_AGENT},
     request::Parts,
 };
-use hyper::body::Incoming;
 
 use self::{content::WebContent, request::WebRequest};
 pub(super) use self::{content::is_web, reply::WebReply, text::BadText};
 use super::{
     call::Call,
+    received::Received,
     reply::{Caller, ReplyBody},
     rest::discard,
     site::Site,
@@ -30,7 +30,7 @@ use crate::triple::headers::{GrpcContent, PeerKind};
 pub(super) fn answer(
     site: &Site,
     mut head: Parts,
-    body: Incoming,
+    body: Received,
 ) -> impl Future<Output = Response<ReplyBody>> + Send + use<> {
     let content = WebContent::of(&head.headers);
     let answer_content = content.map(|content| content.of_answer(&head.headers));

@@ -1,0 +1,150 @@
+//! HTTP/2 as a server, on `h2` itself: a server library between would cost a tenth of a small call (`docs/performance.md`),
+//! and take a caller's reset for the end of its request.
+
+mod exchange;
+mod noting;
+
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use h2::{
+    RecvStream,
+    server::{self, SendResponse},
+};
+use http::Request;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub(super) use self::exchange::exchange;
+use self::noting::Noting;
+use super::bounds::Bounds;
+use crate::triple::silence::{Heard, KeepAlive};
+
+/// One connection, from its preface on: a future that ends with it. Requests are given away as they come.
+pub(super) struct Connection<T, K> {
+    state: State<T>,
+    take: K,
+    heard: Arc<Heard>,
+    keep_alive: Option<KeepAlive>,
+    /// Ends when the peer has fallen silent.
+    silence: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    leaving: bool,
+}
+
+enum State<T> {
+    Handshake(server::Handshake<Noting<T>, Bytes>),
+    Open(server::Connection<Noting<T>, Bytes>),
+}
+
+/// Why a connection ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    /// The peer broke a rule, or the socket broke.
+    #[error(transparent)]
+    Http2(#[from] h2::Error),
+    /// The peer does not answer any more.
+    #[error("the peer left a PING without an answer")]
+    Silent,
+}
+
+impl<T, K> Connection<T, K>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+    K: FnMut(Request<RecvStream>, SendResponse<Bytes>) + Unpin,
+{
+    /// Serves `io`; each request is given to `take`, and how to answer it.
+    pub(super) fn new(io: T, bounds: &Bounds, take: K) -> Self {
+        let heard = Arc::new(Heard::start());
+        let io = Noting {
+            io,
+            heard: Arc::clone(&heard),
+        };
+        let handshake = server::Builder::new()
+            .initial_connection_window_size(bounds.connection_window)
+            .initial_window_size(bounds.stream_window)
+            .max_concurrent_streams(bounds.streams)
+            .max_frame_size(bounds.frame)
+            .max_header_list_size(bounds.header_list)
+            .max_local_error_reset_streams(Some(BAD_FRAMES * bounds.streams as usize))
+            .max_pending_accept_reset_streams(RESETS * bounds.streams as usize)
+            .handshake(io);
+        Self {
+            state: State::Handshake(handshake),
+            take,
+            heard,
+            keep_alive: bounds.keep_alive.map(|interval| KeepAlive {
+                interval,
+                timeout: bounds.keep_alive_timeout,
+            }),
+            silence: None,
+            leaving: false,
+        }
+    }
+
+    /// Asks the peer to open no more streams. The connection ends with the last of those that it has.
+    pub(super) fn leave(self: Pin<&mut Self>) {
+        let this = self.get_mut();
+        this.leaving = true;
+        if let State::Open(connection) = &mut this.state {
+            connection.graceful_shutdown();
+        }
+    }
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
+        loop {
+            match &mut self.state {
+                State::Handshake(handshake) => {
+                    let mut connection = ready!(pin!(handshake).poll(cx))?;
+                    if let (Some(keep_alive), Some(pings)) =
+                        (self.keep_alive, connection.ping_pong())
+                    {
+                        let heard = Arc::clone(&self.heard);
+                        self.silence = Some(Box::pin(keep_alive.watch(heard, pings)));
+                    }
+                    if self.leaving {
+                        connection.graceful_shutdown();
+                    }
+                    self.state = State::Open(connection);
+                }
+                State::Open(connection) => match ready!(connection.poll_accept(cx)) {
+                    Some(Ok((request, respond))) => (self.take)(request, respond),
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    None => return Poll::Ready(Ok(())),
+                },
+            }
+        }
+    }
+}
+
+impl<T, K> Future for Connection<T, K>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+    K: FnMut(Request<RecvStream>, SendResponse<Bytes>) + Unpin,
+{
+    type Output = Result<(), Broken>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if let Poll::Ready(ended) = this.poll_accept(cx) {
+            return Poll::Ready(ended.map_err(Broken::from));
+        }
+        match &mut this.silence {
+            Some(silence) => silence.as_mut().poll(cx).map(|()| Err(Broken::Silent)),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// Streams that a peer opens and resets before they are looked at, for each that it can have open. A caller that gives up on
+/// all its calls at once does that with all its streams and, as the room is free again at once, with as many more while this
+/// side is busy; the calls of everybody else on the connection must survive it. Beyond is the rapid-reset attack
+/// (CVE-2023-44487): until it is noticed it has the memory of so many streams without bodies.
+const RESETS: usize = 10;
+
+/// Streams that this side has to reset, or refuses, in the same measure. They are counted for as long as the connection lives,
+/// and some are ordinary: Dubbo Java does not wait for a free stream. Beyond is an attack that makes this side send frames
+/// which nobody reads (CVE-2025-8671).
+const BAD_FRAMES: usize = 100;
