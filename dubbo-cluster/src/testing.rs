@@ -277,11 +277,20 @@ pub(crate) fn asking_of(
     descriptor: &Arc<ServiceDescriptor>,
     params: &[(&str, &str)],
 ) -> Arc<ClusterConfig> {
+    asking_by(Clock::new(|| 0), descriptor, params)
+}
+
+/// The same with weights as they are at `clock`.
+pub(crate) fn asking_by(
+    clock: Clock,
+    descriptor: &Arc<ServiceDescriptor>,
+    params: &[(&str, &str)],
+) -> Arc<ClusterConfig> {
     let method = MethodConfig {
         timeout: Some(Duration::from_millis(400)),
         retries: None,
         sticky: false,
-        load_balance: Arc::new(RoundRobin::new(Clock::new(|| 0))),
+        load_balance: Arc::new(RoundRobin::new(clock)),
     };
     let url = consumer().with_params(params.iter().copied());
     let key = ServiceKey::new(descriptor.interface());

@@ -3,5 +3,6 @@
 
 mod faults;
 mod nodes;
+mod pushback;
 mod rig;
 mod storm;

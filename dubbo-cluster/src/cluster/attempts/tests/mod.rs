@@ -3,6 +3,7 @@
 mod bounds;
 mod classes;
 mod ends;
+mod guards;
 mod switched;
 mod telling;
 mod waits;
@@ -10,7 +11,7 @@ mod waits;
 use std::{error::Error as _, sync::Arc, time::Duration};
 
 use dubbo_core::{
-    cluster::Cluster,
+    cluster::{Cluster, ClusterConfig},
     invocation::Invocation,
     invoker::Invoker,
     status::{Code, Origin, Status},
@@ -43,7 +44,15 @@ impl Rig {
         providers: &[Arc<Scripted>],
         params: &[(&str, &str)],
     ) -> Self {
-        let config = asking(params);
+        Self::by(cluster, document, providers, asking(params))
+    }
+
+    fn by(
+        cluster: &dyn Cluster,
+        document: &str,
+        providers: &[Arc<Scripted>],
+        config: Arc<ClusterConfig>,
+    ) -> Self {
         let resend = Resend::clone(&config.extensions.shared());
         let document = PolicyDocument::parse("test.yaml", document);
         resend.set_policies(document.expect("no mistakes"));
