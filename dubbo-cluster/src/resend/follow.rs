@@ -75,3 +75,39 @@ impl fmt::Debug for Following {
 }
 
 const LOOK: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dubbo_test::{PATIENCE, center::Center, metrics::Numbers};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_gauge_says_for_how_long_a_center_has_not_said_what_the_switches_are() {
+        let numbers = Numbers::default();
+        let _recording = metrics::set_default_local_recorder(&numbers);
+        let (book, center, resend) = (RuleBook::default(), Center::new("c"), Resend::default());
+        book.add_center(Arc::new(center.clone()));
+        let _running = tokio::spawn(resend.follow(&book, "shop").run());
+        book.settled(PATIENCE).await;
+        let key = key::switches("shop");
+        let seconds = async |wait: u64| {
+            sleep(Duration::from_secs(wait) + Duration::from_millis(500)).await;
+            numbers.get("dubbo_switch_stale_seconds").round() as u64
+        };
+        center.put(&key, "retry.enabled: false");
+        assert_eq!(seconds(5).await, 0, "it says what it has");
+        center.fail(&key, "gone");
+        let stale = seconds(10).await;
+        assert!((9..=11).contains(&stale), "{stale}");
+        assert!(!resend.switches().retry_enabled, "what it said last counts");
+        let stale = seconds(10).await;
+        assert!((19..=22).contains(&stale), "{stale}");
+        center.put(&key, "retry.enabled: true");
+        assert_eq!(seconds(2).await, 0, "it is back");
+        assert!(resend.switches().retry_enabled);
+    }
+}

@@ -190,6 +190,8 @@ fn said(
 
 #[cfg(test)]
 mod tests {
+    use dubbo_test::metrics::Numbers;
+
     use super::*;
     use crate::testing::{candidates, consumer, invocation, ports, weighted};
 
@@ -266,8 +268,19 @@ mod tests {
     }
 
     #[test]
-    fn a_router_that_panics_changes_nothing() {
-        assert_eq!(route(&[("a", 0, &[]), ("b", 1, &[3])]), Ok(vec![3]));
+    fn a_router_that_panics_changes_nothing_and_is_counted() {
+        let numbers = Numbers::default();
+        let broken: &[(&str, i32, &[u16])] = &[("a", 0, &[]), ("b", 1, &[3])];
+        metrics::with_local_recorder(&numbers, || {
+            for _ in 0..2 {
+                assert_eq!(route(broken), Ok(vec![3]));
+            }
+        });
+        let counted: Vec<_> = numbers.all().into_iter().collect();
+        assert_eq!(
+            counted,
+            [("dubbo_router_error_total{router=a}".to_owned(), 2.0)]
+        );
     }
 
     #[test]
