@@ -238,6 +238,8 @@ fn derive(input: DeriveInput, hessian: Path) -> TokenStream {
 /// | `returns = "java.lang.Object"` | the same for the result |
 /// | `oneway` | there is no value, and callers over `dubbo` do not wait for an answer; over Triple they wait for its end |
 /// | `idempotent` | repeating a call does no harm |
+///
+/// Callers who write JSON over plain HTTP may give several arguments by name: those of the parameters, in camelCase.
 #[proc_macro_attribute]
 pub fn service(options: TokenStream, item: TokenStream) -> TokenStream {
     service::expand(options.into(), item.into())

@@ -192,6 +192,15 @@ fn a_trait_is_described_as_java_would() {
     ];
     let want = want.map(|(name, types, returns, kind)| (name, types.to_owned(), returns, kind));
     assert_eq!(methods, want);
+    let names = |index: usize| {
+        let java = service.methods()[index].java.as_deref().expect("of Java");
+        java.names().join(" ")
+    };
+    // The context is no parameter, and a name has no `r#`.
+    assert_eq!(
+        [1, 2, 5, 6, 8].map(names),
+        ["id age base", "key", "a type", "", ""]
+    );
     for (index, method) in service.methods().iter().enumerate() {
         assert_eq!(method.idempotent, index == 0, "{}", method.name);
         assert_eq!(method.one_way, index == 3, "{}", method.name);

@@ -53,7 +53,7 @@ async fn what_http1_cannot_carry_is_refused() {
     caller.send("POST", GREET_BIDI, &[GRPC, TE], X).await;
     let answer = caller.answer().await;
     let (status, code, message) = answer.refused();
-    assert_eq!((status, &*code), (505, "unimplemented"));
+    assert_eq!((status, &*code), (505, "unknown"));
     assert!(message.contains("take HTTP/2"), "{message}");
     assert_eq!(answer.header("connection"), Some("close"));
     caller.is_closed().await;

@@ -46,7 +46,7 @@ async fn other_verbs_than_post_are_refused_with_what_is_allowed() {
         for verb in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"] {
             for path in [GREET, GREET_STREAM] {
                 let answer = caller.call(verb, path, &[], "").await;
-                check(&answer, 405, "unimplemented", verb);
+                check(&answer, 405, "unknown", verb);
                 assert_eq!(answer.header("allow"), Some("POST"));
             }
             goes_on(&mut caller).await;
@@ -56,6 +56,23 @@ async fn other_verbs_than_post_are_refused_with_what_is_allowed() {
     let answer = caller.call("HEAD", GREET, &[], "").await;
     assert_eq!((answer.status, answer.header("allow")), (405, Some("POST")));
     goes_on(&mut caller).await;
+}
+
+/// Who sends such a content type looks at `grpc-status` alone.
+#[tokio::test]
+async fn another_verb_in_the_name_of_grpc_is_refused_in_grpc() {
+    let provider = Provider::of(greeter()).await;
+    for mut caller in Caller::both(provider.address).await {
+        for content in ["application/grpc", "application/grpc-web+proto"] {
+            let headers = [("content-type", content)];
+            let answer = caller.call("DELETE", GREET, &headers, "").await;
+            assert_eq!(answer.status, 200, "{content}");
+            assert_eq!(answer.header("content-type"), Some(content));
+            assert_eq!(answer.header("grpc-status"), Some("12"), "{content}");
+            assert_eq!(answer.header("allow"), Some("POST"), "{content}");
+            goes_on(&mut caller).await;
+        }
+    }
 }
 
 #[tokio::test]
@@ -73,7 +90,7 @@ async fn a_body_that_is_no_message_is_refused_and_the_connection_goes_on() {
         ] {
             let headers = [("content-type", content)];
             let answer = caller.call("POST", GREET, &headers, X).await;
-            check(&answer, 415, "unimplemented", content);
+            check(&answer, 415, "unknown", content);
             let accepted = "application/grpc, application/grpc+json, \
                 application/grpc+json; charset=utf-8, application/grpc+proto";
             let posts = answer.header("accept-post").expect("a list");
@@ -83,7 +100,7 @@ async fn a_body_that_is_no_message_is_refused_and_the_connection_goes_on() {
             goes_on(&mut caller).await;
         }
         let answer = caller.call("POST", GREET, &[], X).await;
-        check(&answer, 415, "unimplemented", "no content type");
+        check(&answer, 415, "unknown", "no content type");
         for (body, part) in [
             ("{bad", "not usable"),
             ("", "the body is empty"),

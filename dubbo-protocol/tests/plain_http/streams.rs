@@ -109,7 +109,7 @@ async fn streams_that_plain_http_has_no_form_for_are_refused() {
             let headers = [("content-type", content)];
             let answer = caller.call("POST", path, &headers, "{}").await;
             let (status, code, message) = answer.refused();
-            assert_eq!((status, &*code), (415, "unimplemented"));
+            assert_eq!((status, &*code), (415, "unknown"));
             assert!(message.contains(part), "{message}");
             let accepted = answer.header("accept-post").expect("a list");
             assert!(accepted.contains("application/grpc+proto"), "{accepted}");

@@ -59,11 +59,14 @@ impl Failure {
         let mut headers = HeaderMap::with_capacity(2);
         let status = &self.status;
         let (before, after) = (reply.take_headers(), reply.take_trailers());
-        let written = write_attachments(&before, peer, &mut headers)
-            .and_then(|()| write_attachments(status.attachments(), peer, &mut headers))
-            .and_then(|()| write_trailers(&[&after], peer, &mut headers));
-        if let Err(error) = written {
-            tracing::warn!(%error, "attachments of a failed call are left out");
+        for written in [
+            write_attachments(&before, peer, &mut headers),
+            write_attachments(status.attachments(), peer, &mut headers),
+            write_trailers(&[&after], peer, &mut headers),
+        ] {
+            if let Err(error) = written {
+                tracing::warn!(%error, "attachments of a failed call are left out");
+            }
         }
         headers.insert(CONTENT_TYPE, JSON);
         headers.insert(ACCEPT_ENCODING, Compression::OFFER);

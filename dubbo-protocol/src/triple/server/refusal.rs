@@ -11,8 +11,14 @@ use http::{
     request::Parts,
 };
 
-use super::{bare, failure::Failure, reply::ReplyBody, settings::ServerSettings};
-use crate::triple::headers::{GrpcContent, PeerKind};
+use super::{
+    bare,
+    failure::Failure,
+    reply::{Caller, ReplyBody},
+    settings::ServerSettings,
+    web::is_web,
+};
+use crate::triple::headers::{GrpcContent, PeerKind, is_grpc};
 
 /// Refuses a path that is none of a method.
 pub(super) fn unknown(status: Status, head: &Parts) -> Response<ReplyBody> {
@@ -30,8 +36,11 @@ pub(super) fn not_allowed(head: &Parts, method: &MethodRef) -> Response<ReplyBod
         "{} does not call {method:?}: which method is called, the path says; {instead}",
         head.method
     );
-    let status = Status::unimplemented(text);
-    let refusal = say(head, StatusCode::METHOD_NOT_ALLOWED, status);
+    let refusal = if is_grpc(&head.headers) || is_web(&head.headers) {
+        say_in_grpc(head, &Status::unimplemented(text))
+    } else {
+        say(head, StatusCode::METHOD_NOT_ALLOWED, Status::unknown(text))
+    };
     with(refusal, ALLOW, HeaderValue::from_static(allowed))
 }
 
@@ -52,7 +61,7 @@ pub(super) fn unsupported(head: &Parts, method: &MethodRef) -> Response<ReplyBod
     };
     let accepted = accepted(method);
     let text = format!("{content} by {method:?}{why}; it takes {accepted}");
-    let status = Status::unimplemented(text);
+    let status = Status::unknown(text);
     let refusal = say(head, StatusCode::UNSUPPORTED_MEDIA_TYPE, status);
     match HeaderValue::from_str(&accepted) {
         Ok(accepted) => with(refusal, ACCEPT_POST, accepted),
@@ -100,11 +109,27 @@ pub(super) fn of_http1(head: &Parts, method: Option<&MethodRef>) -> Option<Respo
         return None;
     };
     let http = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
-    let refusal = say(head, http, Status::unimplemented(why));
+    let refusal = say(head, http, Status::unknown(why));
     Some(with(refusal, CONNECTION, HeaderValue::from_static("close")))
 }
 
-/// Says in JSON why a request is not served.
+/// Says why a request is not served to someone who looks at `grpc-status` alone.
+fn say_in_grpc(head: &Parts, status: &Status) -> Response<ReplyBody> {
+    let caller = Caller {
+        content: GrpcContent::of(&head.headers).unwrap_or(GrpcContent::Bare),
+        peer: PeerKind::of(&head.headers),
+        packing: None,
+    };
+    let refusal = caller.failed(status, &ReplyContext::default());
+    match head.headers.get(CONTENT_TYPE) {
+        // gRPC-Web has content types of its own.
+        Some(content) => with(refusal, CONTENT_TYPE, content.clone()),
+        None => refusal,
+    }
+}
+
+/// Says in JSON why a request is not served. Where HTTP has a status of its own for that, the code is the one that
+/// clients make of this status when there is no body (`docs/spec/triple.md` §5.3).
 fn say(head: &Parts, http: StatusCode, status: Status) -> Response<ReplyBody> {
     let peer = PeerKind::of(&head.headers);
     let mut refusal = Failure::of(http, status).answer(peer, &ReplyContext::default());

@@ -23,7 +23,6 @@ use http::{
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, VARY},
     request::Parts,
 };
-
 use tokio::time::Instant;
 
 pub(super) use self::{content::Content, events::Events};
@@ -32,8 +31,8 @@ use super::{
     budget::{Budget, Share},
     failure::Failure,
     patience::within,
-    refusal,
     received::Received,
+    refusal,
     reply::{ReplyBody, not_sendable, respond, write_attachments, write_trailers},
     rest::discard,
     routes::Route,
@@ -89,12 +88,14 @@ impl Bare {
             Method::POST => {
                 let content = Content::of(&head.headers);
                 let content = content.filter(|content| content.suits(&method));
-                let content = content.ok_or_else(|| Box::new(refusal::unsupported(head, &method)))?;
+                let content =
+                    content.ok_or_else(|| Box::new(refusal::unsupported(head, &method)))?;
                 (content, None)
             }
             Method::GET if is_got(&method) => {
-                let query = Query::read(head.uri.query().unwrap_or_default(), &method)
-                    .map_err(|failure| Box::new(failure.answer(caller, &ReplyContext::default())))?;
+                let query = Query::read(head.uri.query().unwrap_or_default(), &method).map_err(
+                    |failure| Box::new(failure.answer(caller, &ReplyContext::default())),
+                )?;
                 (query.content, Some(query))
             }
             _ => return Err(Box::new(refusal::not_allowed(head, &method))),
