@@ -1,6 +1,6 @@
 //! Ports on real sockets: who gets which connection, with and without TLS.
 
-use std::{io, net::SocketAddr, path::PathBuf};
+use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
 use dubbo_test::{
     certificates::{self, Authority, Issued},
@@ -323,6 +323,43 @@ async fn peers_that_never_get_done_hold_up_nobody_and_are_given_up_on() {
         let mut heard = Vec::new();
         let _ = slow.read_to_end(&mut heard).await;
         assert_eq!(start.elapsed().as_secs(), want, "{said:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_serves_a_port_says_how_long_peers_may_take() {
+    let authority = Authority::new();
+    let own = Some(authority.issue(&["127.0.0.1"]));
+    let plain = Network::default();
+    let secure = with_tls(files(None, own));
+    for (network, said) in [
+        (&plain, &b"PRI *"[..]),
+        (&plain, b""),
+        (&secure, b""),
+        (&secure, b"\x16\x03\x01"),
+    ] {
+        for (of_dubbo, want) in [(None, 3), (Some(7), 7)] {
+            let served = Served::on(network, 0, HTTP).await.expect("free");
+            served.listening.hear_within(Duration::from_secs(3));
+            let mut shared = None;
+            if let Some(patience) = of_dubbo {
+                let port = served.address().port();
+                let joined = Served::on(network, port, DUBBO).await.expect("shared");
+                joined.listening.hear_within(Duration::from_secs(patience));
+                shared = Some(joined);
+            }
+            let start = Instant::now();
+            let mut slow = TcpStream::connect(served.address())
+                .await
+                .expect("it listens");
+            slow.write_all(said).await.expect("it is open");
+            let mut heard = Vec::new();
+            let _ = slow.read_to_end(&mut heard).await;
+            // One that may speak dubbo need not say so for three minutes.
+            let silent = said.is_empty() && shared.is_some();
+            let want = if silent { 180 } else { want };
+            assert_eq!(start.elapsed().as_secs(), want, "{said:?} {of_dubbo:?}");
+        }
     }
 }
 

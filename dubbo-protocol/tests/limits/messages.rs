@@ -26,6 +26,23 @@ async fn a_bomb_is_refused_when_it_has_inflated_to_the_limit() {
 }
 
 #[tokio::test]
+async fn so_is_one_in_a_body_of_plain_http() {
+    let server = Server::start("").await;
+    for bomb in Bomb::ALL {
+        let attack = bomb.run_plain(server.address, ECHO, 64);
+        let answer = server.under(attack).await.within(16 << 20);
+        let text = String::from_utf8_lossy(&answer.body);
+        match bomb {
+            Bomb::ZstdWindow => assert!(matches!(answer.status, 400 | 413), "{answer:?}"),
+            _ => {
+                assert_eq!(answer.status, 413, "{bomb:?}: {text}");
+                assert!(text.contains("4194304"), "{bomb:?}: {text}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_message_over_the_limit_is_refused_when_it_is_promised() {
     let server = Server::start("").await;
     let attack = promised(server.address, ECHO, u32::MAX);

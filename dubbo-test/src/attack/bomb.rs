@@ -66,6 +66,17 @@ impl Bomb {
         let answer = caller.call(path, &headers, message).await;
         answer.expect("the server answers a bomb")
     }
+
+    /// Sends one as the body of a request in JSON to the method at `path`. The answer.
+    pub async fn run_plain(self, address: SocketAddr, path: &str, mebibytes: usize) -> Answer {
+        let caller = Caller::connect(address).await;
+        let headers = [
+            ("content-type", "application/json"),
+            ("content-encoding", self.encoding()),
+        ];
+        let answer = caller.call(path, &headers, self.packed(mebibytes)).await;
+        answer.expect("the server answers a bomb")
+    }
 }
 
 fn write_zeros(to: &mut impl std::io::Write, mebibytes: usize) {

@@ -50,25 +50,28 @@ impl Caller {
         }
     }
 
-    /// Opens a stream for the gRPC call at `path`.
+    /// Opens a stream for the gRPC call at `path`, or another one if `headers` has a `content-type`.
     ///
     /// # Errors
     ///
     /// That of the connection, when it takes no streams any more.
     pub async fn open(&self, path: &str, headers: &[(&str, &str)]) -> Result<Opened, h2::Error> {
-        let request = http::Request::post(format!("http://attacked{path}"))
-            .header("content-type", "application/grpc")
-            .header("te", "trailers");
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let mut request = http::Request::post(format!("http://attacked{path}"));
+        if headers.iter().all(|(name, _)| *name != "content-type") {
+            request = request
+                .header("content-type", "application/grpc")
+                .header("te", "trailers");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
         let ready = soon("room for a stream", self.send.clone().ready()).await;
         let request = request.body(()).expect("a legal request");
         let (answer, body) = ready?.send_request(request, false)?;
         Ok(Opened { answer, body })
     }
 
-    /// Makes the gRPC call at `path` with `body`, and takes its answer.
+    /// Makes a call as [`open`](Self::open) says with `body`, and takes its answer.
     ///
     /// # Errors
     ///
