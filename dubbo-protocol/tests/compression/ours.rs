@@ -7,7 +7,7 @@ use dubbo_core::{
 };
 use dubbo_protocol::{
     TripleProtocol,
-    java::{GenericClient, JavaService},
+    java::{GenericClient, JavaService, with_built_ins},
 };
 use futures_util::stream;
 
@@ -53,6 +53,7 @@ async fn results_of_a_java_interface_are_compressed_for_those_who_take_it() {
             Ok("x".repeat(len).into())
         })
         .into();
+    let service = with_built_ins(service);
     let url: Url = "tri://127.0.0.1:0/x.Users?.compression.send=zstd"
         .parse()
         .expect("a URL");
@@ -68,7 +69,7 @@ async fn results_of_a_java_interface_are_compressed_for_those_who_take_it() {
     let invoker = protocol.refer(&url, descriptor).await.expect("a URL");
     let client = GenericClient::new(invoker, url.service_key());
     for len in [10, 100_000] {
-        let value = client.invoke("text", Some(&["int"]), [len]).await;
+        let value = client.invoke("text", Some(&["int"]), vec![len.into()]).await;
         let value = value.expect("it worked").into_message();
         let text = value.as_str().expect("a text");
         assert_eq!(i32::try_from(text.len()), Ok(len));

@@ -26,7 +26,6 @@ async fn client(
     for encoding in accept {
         client = client.accept_compressed(*encoding);
     }
-    client.ready().await.expect("connected");
     client
 }
 
@@ -34,6 +33,7 @@ async fn echo(
     client: &mut Grpc<Channel>,
     given: &str,
 ) -> Result<tonic::Response<Text>, tonic::Status> {
+    client.ready().await.expect("connected");
     let path = PathAndQuery::from_static(ECHO);
     client
         .unary(Request::new(text(given)), path, Protobuf)
