@@ -137,10 +137,7 @@ async fn a_miss_is_an_answer_and_the_stream_goes_on() {
                 Asked::Symbol("com.example.Users".to_owned()),
                 "`com.example.Users` is not described by a proto file",
             ),
-            (
-                extension("shop.Good", 7),
-                "no extension 7 of `shop.Good`",
-            ),
+            (extension("shop.Good", 7), "no extension 7 of `shop.Good`"),
             (extension("shop.Order", 100), "no extension 100"),
         ] {
             let miss = reflection.files(asked).await.expect_err("nothing there");

@@ -76,7 +76,10 @@ async fn it_can_be_switched_off_for_a_port() {
         .export(&[(".reflection.enable", "true")], java("com.example.Users"))
         .await
         .expect_err("the port is open without it");
-    assert!(refused.to_string().contains("reflection.enable"), "{refused}");
+    assert!(
+        refused.to_string().contains("reflection.enable"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

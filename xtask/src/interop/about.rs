@@ -20,6 +20,8 @@ const ABOUT: &[(&str, &str)] = &[
     ("big_2m", "2 MiB each way"),
     ("big_request_over", "a request of 5 MiB"),
     ("big_response_over", "a response of 5 MiB"),
+    ("gzip", "a compressed call"),
+    ("gzip_big", "2 MiB each way, compressed"),
     ("server_stream", "three answers"),
     ("server_stream_none", "no answer"),
     ("server_stream_fail_first", "an error after two answers"),

@@ -7,6 +7,7 @@ use crate::{failure::Failure, process};
 use super::{
     about::about,
     cases::{self, Case, Family, Verdict},
+    grpc,
     registry::{self, Registry, Scenario, routes},
     route::{Party, Protocol, Route},
     survey::{self, Survey},
@@ -31,7 +32,7 @@ pub(super) fn write() -> Result<(), Failure> {
 
 fn page(cases: &[Case], survey: &Survey, registries: &Survey) -> String {
     let mut page = INTRODUCTION.to_owned();
-    for peer in [Party::Go, Party::Java] {
+    for peer in [Party::Go, Party::Java, Party::GrpcGo, Party::Grpcio] {
         let _ = writeln!(
             page,
             "- {} checks with {}",
@@ -47,9 +48,30 @@ fn page(cases: &[Case], survey: &Survey, registries: &Survey) -> String {
                 .filter(|case| case.runs_over(protocol))
                 .collect(),
             protocol,
+            routes: &ROUTES,
             survey,
         };
         let _ = write!(page, "\n## {title}\n\n{}", section.render());
+    }
+    let section = Section {
+        cases: cases
+            .iter()
+            .filter(|case| {
+                GRPC_ROUTES
+                    .iter()
+                    .any(|way| case.leg(*way, Protocol::Tri).is_some())
+            })
+            .collect(),
+        protocol: Protocol::Tri,
+        routes: &GRPC_ROUTES,
+        survey,
+    };
+    let _ = write!(page, "\n## With gRPC\n\n{GRPC}\n{}", section.render());
+    for (tool, checks) in grpc::tools() {
+        let _ = write!(page, "\n`{tool}` asks our provider for:\n\n");
+        for check in checks {
+            let _ = writeln!(page, "- {} (`{}`)", check.about, check.name);
+        }
     }
     let _ = write!(
         page,
@@ -98,7 +120,8 @@ fn meetings(survey: &Survey) -> String {
 
 /// How many cells of the tables a run with `peer` checks.
 fn checks(cases: &[Case], peer: Party) -> usize {
-    let ours = ROUTES
+    let ours = [&ROUTES[..], &GRPC_ROUTES]
+        .concat()
         .into_iter()
         .filter(|route| route.is_ours() && [route.consumer, route.provider].contains(&peer));
     ours.flat_map(|route| Protocol::ALL.map(|protocol| (route, protocol)))
@@ -113,6 +136,7 @@ fn checks(cases: &[Case], peer: Party) -> usize {
 struct Section<'a> {
     cases: Vec<&'a Case>,
     protocol: Protocol,
+    routes: &'static [Route],
     survey: &'a Survey,
 }
 
@@ -120,11 +144,11 @@ impl Section<'_> {
     fn render(&self) -> String {
         let mut notes = Notes::default();
         let mut text = String::from("| Case | |");
-        for route in ROUTES {
+        for route in self.routes {
             let _ = write!(text, " {route} |");
         }
         text.push_str("\n|---|---|");
-        text.push_str(&":-:|".repeat(ROUTES.len()));
+        text.push_str(&":-:|".repeat(self.routes.len()));
         text.push('\n');
         // Rows that differ in a number only and came to the same stand together.
         let rows: Vec<_> = self
@@ -155,9 +179,9 @@ impl Section<'_> {
 
     fn cells(&self, case: &Case, notes: &mut Notes) -> Vec<String> {
         let label = self.protocol.label(&case.name);
-        ROUTES
-            .into_iter()
-            .map(|route| {
+        self.routes
+            .iter()
+            .map(|&route| {
                 if !route.is_ours() {
                     return seen(self.survey.get(&label, route)).to_owned();
                 }
@@ -222,6 +246,8 @@ fn stem(name: &str) -> Option<&str> {
 fn long_name(party: Party) -> &'static str {
     match party {
         Party::Go => "dubbo-go 3.3.2: `cargo xtask interop go`",
+        Party::GrpcGo => "grpc-go 1.64.1: `cargo xtask interop grpc`",
+        Party::Grpcio => "grpcio 1.85.1 (Python): `cargo xtask interop grpc`",
         Party::Java => "Dubbo Java 3.3.6: `cargo xtask interop java`",
         Party::Rust => "ourselves",
     }
@@ -293,6 +319,16 @@ const SECTIONS: [(&str, Family, Protocol); 3] = [
     ),
     ("Java interfaces, over Triple", Family::Java, Protocol::Tri),
     ("Java interfaces, over dubbo", Family::Java, Protocol::Dubbo),
+];
+const GRPC: &str = "\
+Clients and servers of gRPC, which know nothing of Dubbo, in `cargo xtask interop grpc`. There a client of gRPC is a consumer, and
+a server of it is a provider without groups and versions.
+";
+const GRPC_ROUTES: [Route; 4] = [
+    route(Party::Rust, Party::GrpcGo),
+    route(Party::GrpcGo, Party::Rust),
+    route(Party::Rust, Party::Grpcio),
+    route(Party::Grpcio, Party::Rust),
 ];
 const ROUTES: [Route; 6] = [
     route(Party::Rust, Party::Go),

@@ -10,6 +10,7 @@ mod cases;
 mod cluster;
 mod docs;
 mod expect;
+mod grpc;
 mod lines;
 mod migration;
 mod options;
@@ -22,7 +23,7 @@ mod route;
 mod survey;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
@@ -49,13 +50,14 @@ pub(crate) fn java_command(class: &str) -> Result<Command, Failure> {
 
 /// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`. With `docs`, writes
 /// the page that shows the tables instead; with `registry`, runs the matrix of [`registry`], with `migration` the
-/// scenarios of [`migration`], with `cluster` the checks of [`cluster`].
+/// scenarios of [`migration`], with `cluster` the checks of [`cluster`], with `grpc` the matrix of [`grpc`].
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let done = match args {
         [word] if word == "docs" => docs::write().map(|()| true),
         [word, rest @ ..] if word == "registry" => registry::run(rest),
         [word, rest @ ..] if word == "migration" => migration::run(rest),
         [word, rest @ ..] if word == "cluster" => cluster::run(rest),
+        [word, rest @ ..] if word == "grpc" => grpc::run(rest),
         _ => Options::parse(args).and_then(|options| play_matrix(&options)),
     };
     match done {
@@ -70,46 +72,74 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 /// Whether all is as it has to be.
 fn play_matrix(options: &Options) -> Result<bool, Failure> {
-    let (columns, rows) = matrix(options)?;
-    let (text, failed) = report::render(&columns, &rows);
-    println!("{text}");
+    let cases = options.select(cases::all())?;
+    let mut table = Table::of(&cases);
+    let (routes, protocols) = (options.matrix.routes(), options.protocols());
+    table.play(&cases, routes, &protocols, options.record.as_deref())?;
+    let failed = table.print();
     if options.matrix != Matrix::Others {
         return Ok(failed == 0);
     }
     if options.is_whole() {
-        Survey::of_protocols(&rows, &options.matrix.routes()).write(survey::CASES)?;
+        Survey::of_protocols(&table.rows, &routes).write(survey::CASES)?;
     }
     Ok(true)
 }
 
-/// The columns of the table and its rows.
-fn matrix(options: &Options) -> Result<(Vec<String>, Vec<Row>), Failure> {
-    let cases = options.select(cases::all())?;
-    let tap = options.record.is_some().then(build::tap).transpose()?;
-    let mut columns = Vec::new();
-    let mut rows: Vec<Row> = cases.iter().map(|case| Row::new(&case.name)).collect();
-    let [there, back] = options.matrix.routes();
-    let one = build::peers(there.consumer)?;
-    let other = build::peers(there.provider)?;
-    for (route, consumer, provider) in [(there, &one, &other), (back, &other, &one)] {
-        let direction = Direction {
-            route,
-            consumer,
-            provider,
-            tap: tap.as_ref().zip(options.record.as_deref()),
-        };
-        println!("interop: {route}");
-        let wanted = wanted(&cases, route, &options.protocols());
-        let played = play::play(&direction, &wanted);
-        for protocol in options.protocols() {
-            columns.push(format!("{route} {protocol}"));
-            for (row, case) in rows.iter_mut().zip(&cases) {
-                row.cells.push(judge(case, route, protocol, &played));
-            }
+/// What comes out: a row for each case, a column for each way.
+struct Table {
+    columns: Vec<String>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    fn of(cases: &[Case]) -> Self {
+        Self {
+            columns: Vec::new(),
+            rows: cases.iter().map(|case| Row::new(&case.name)).collect(),
         }
     }
-    rows.retain(|row| row.cells.iter().any(Option::is_some));
-    Ok((columns, rows))
+
+    /// Plays `cases`, which are the rows, both ways. `record` is the folder for records of what goes over the wire.
+    fn play(
+        &mut self,
+        cases: &[Case],
+        routes: [Route; 2],
+        protocols: &[Protocol],
+        record: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let tap = record.is_some().then(build::tap).transpose()?;
+        let [there, back] = routes;
+        let one = build::peers(there.consumer)?;
+        let other = build::peers(there.provider)?;
+        for (route, consumer, provider) in [(there, &one, &other), (back, &other, &one)] {
+            let direction = Direction {
+                route,
+                consumer,
+                provider,
+                tap: tap.as_ref().zip(record),
+            };
+            println!("interop: {route}");
+            let wanted = wanted(cases, route, protocols);
+            let played = play::play(&direction, &wanted);
+            for &protocol in protocols {
+                self.columns.push(format!("{route} {protocol}"));
+                for (row, case) in self.rows.iter_mut().zip(cases) {
+                    row.cells.push(judge(case, route, protocol, &played));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the rows that have something in them; how many cells failed.
+    fn print(&mut self) -> usize {
+        self.rows
+            .retain(|row| row.cells.iter().any(Option::is_some));
+        let (text, failed) = report::render(&self.columns, &self.rows);
+        println!("{text}");
+        failed
+    }
 }
 
 /// The cases of a direction in the order in which they run.

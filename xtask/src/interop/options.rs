@@ -92,22 +92,29 @@ impl Options {
     /// The cases that are meant; all of them unless some were named.
     pub(super) fn select(&self, all: Vec<Case>) -> Result<Vec<Case>, Failure> {
         let names: Vec<_> = all.iter().map(|case| &*case.name).collect();
-        if let Some(unknown) = self
-            .patterns
-            .iter()
-            .find(|pattern| !names.iter().any(|name| matches(pattern, name)))
-        {
-            return Err(Failure::new(
-                format!("there is no case `{unknown}`"),
-                format!("name one of these: {}", names.join(" ")),
-            ));
-        }
-        let wanted = |name: &str| self.patterns.iter().any(|pattern| matches(pattern, name));
+        check(&self.patterns, &names)?;
         Ok(all
             .into_iter()
-            .filter(|case| self.patterns.is_empty() || wanted(&case.name))
+            .filter(|case| is_meant(&self.patterns, &case.name))
             .collect())
     }
+}
+
+/// Refuses a pattern that none of `names` fits.
+pub(super) fn check(patterns: &[String], names: &[&str]) -> Result<(), Failure> {
+    let mut patterns = patterns.iter();
+    match patterns.find(|pattern| !names.iter().any(|name| matches(pattern, name))) {
+        None => Ok(()),
+        Some(unknown) => Err(Failure::new(
+            format!("there is no case `{unknown}`"),
+            format!("name one of these: {}", names.join(" ")),
+        )),
+    }
+}
+
+/// Whether one of `patterns` fits, or there are none.
+pub(super) fn is_meant(patterns: &[String], name: &str) -> bool {
+    patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name))
 }
 
 /// A name, or the beginning of names before a star.
@@ -122,7 +129,7 @@ fn usage(problem: &str) -> Failure {
     Failure::new(
         problem,
         "call it as: cargo xtask interop go|java|others [--protocol tri|dubbo] [--case NAME|START*]... \
-         [--record FOLDER], or as: cargo xtask interop registry|migration|cluster, or as: cargo xtask interop docs",
+         [--record FOLDER], or as: cargo xtask interop registry|migration|cluster|grpc, or as: cargo xtask interop docs",
     )
 }
 

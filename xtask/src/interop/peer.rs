@@ -140,7 +140,7 @@ impl Peer {
         // A Java program that a signal ended says so, however well it ended.
         let well = match party {
             Party::Java => [Some(0), Some(143)],
-            Party::Go | Party::Rust => [Some(0); 2],
+            Party::Go | Party::GrpcGo | Party::Grpcio | Party::Rust => [Some(0); 2],
         };
         if well.contains(&self.finish(limit)?.code()) {
             Ok(())

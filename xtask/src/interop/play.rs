@@ -67,7 +67,7 @@ pub(super) fn play(direction: &Direction<'_>, cases: &[Wanted<'_>]) -> Played {
     {
         played.trouble.push(failure.to_string());
     }
-    for protocol in Protocol::ALL {
+    for &protocol in direction.route.protocols() {
         let wanted = |case: &Wanted<'_>| case.is_shutdown() && case.protocol == protocol;
         if cases.iter().any(wanted)
             && let Err(failure) = play_shutdown(direction, protocol, &mut played)
@@ -198,7 +198,7 @@ impl<'a> Stage<'a> {
             scene: scene.to_owned(),
             meetings: Vec::new(),
         };
-        for protocol in Protocol::ALL {
+        for &protocol in direction.route.protocols() {
             let provider_port = ports::free()?;
             let mut meeting = Meeting {
                 protocol,

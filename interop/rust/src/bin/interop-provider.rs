@@ -5,7 +5,7 @@ use std::{error::Error, io, process, sync::atomic::Ordering, thread, time::Durat
 
 use dubbo::{
     InstanceBuilder,
-    config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
+    config::{ProtocolConfig, ServiceConfig, ShutdownConfig, TlsConfig},
 };
 use interop::{
     Arguments, Notice,
@@ -18,7 +18,15 @@ use interop::{
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let known = [
-        &["tri", "dubbo", "name", "leave", "until-stdin-ends"],
+        &[
+            "tri",
+            "dubbo",
+            "name",
+            "leave",
+            "until-stdin-ends",
+            "tls-cert",
+            "tls-key",
+        ][..],
         &registries::FLAGS[..],
     ]
     .concat();
@@ -36,6 +44,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let protocol = ProtocolConfig::new().name(name).port(port.parse()?);
             builder = builder.protocol(name, protocol);
         }
+    }
+    if let (Some(cert), Some(key)) = (arguments.get("tls-cert"), arguments.get("tls-key")) {
+        builder = builder.tls(TlsConfig::new().tls_cert_file(cert).tls_key_file(key));
     }
     let discovered = arguments.get("registry").is_some();
     // Calls in flight finish and new ones are refused at once. In a registry consumers need time to notice that the

@@ -72,7 +72,18 @@ pub(super) async fn big(
     request: usize,
     response: usize,
 ) -> Result<Value, Fault> {
-    let client: GreeterClient = target.refer(|options| options.timeout(PATIENT)).await?;
+    big_as(target, request, response, |options| options).await
+}
+
+/// The same through a reference whose options differ.
+pub(super) async fn big_as(
+    target: &Target<'_>,
+    request: usize,
+    response: usize,
+    change: impl FnOnce(ReferenceConfig) -> ReferenceConfig,
+) -> Result<Value, Fault> {
+    let patient = |options: ReferenceConfig| change(options.timeout(PATIENT));
+    let client: GreeterClient = target.refer(patient).await?;
     let message = BigPayloadRequest {
         payload: pattern(request).into(),
         response_size: i32::try_from(response).unwrap_or(i32::MAX),

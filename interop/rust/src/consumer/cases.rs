@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dubbo::config::ReferenceConfig;
+use dubbo::config::{Compression, CompressionConfig, ReferenceConfig, TripleConfig};
 
 use super::{Target, calls, messages, outcome::Outcome, shutdown, streams};
 use crate::contract::{EchoMessage, FailRequest, GreetRequest, StrangerClient, fail_request::Kind};
@@ -21,6 +21,10 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
         "big_2m" => calls::big(target, 2 << 20, 2 << 20).await.into(),
         "big_request_over" => calls::big(target, 5 << 20, 1).await.into(),
         "big_response_over" => calls::big(target, 1, 5 << 20).await.into(),
+        "gzip" => calls::greet_as(target, compressed).await.into(),
+        "gzip_big" => calls::big_as(target, 2 << 20, 2 << 20, compressed)
+            .await
+            .into(),
 
         "server_stream" => streams::server(target, wanted(3)).await,
         "server_stream_none" => streams::server(target, wanted(0)).await,
@@ -127,6 +131,14 @@ pub(super) async fn run(target: &Target<'_>) -> Option<Outcome> {
             calls::fail(target, request).await.into()
         }
     })
+}
+
+/// Sends every request compressed.
+fn compressed(options: ReferenceConfig) -> ReferenceConfig {
+    let gzip = CompressionConfig::new()
+        .send(vec![Compression::Gzip])
+        .min_size(0);
+    options.triple(TripleConfig::new().compression(gzip))
 }
 
 fn wanted(count: i32) -> GreetRequest {

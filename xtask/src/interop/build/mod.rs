@@ -2,6 +2,7 @@
 
 mod fingerprint;
 mod java;
+mod python;
 
 use std::{
     env, fs,
@@ -40,21 +41,23 @@ impl From<PathBuf> for Program {
 /// Builds a peer.
 pub(super) fn peers(party: Party) -> Result<Programs, Failure> {
     match party {
-        Party::Go => go_peers(),
+        Party::Go => go_peers("consumer", "provider"),
+        Party::GrpcGo => go_peers("grpc-client", "grpc-server"),
+        Party::Grpcio => python::peers(),
         Party::Java => java::peers(),
         Party::Rust => rust_peers(),
     }
 }
 
-/// The dubbo-go peer.
-fn go_peers() -> Result<Programs, Failure> {
+/// A peer in Go: dubbo-go's, or grpc-go's.
+fn go_peers(consumer: &str, provider: &str) -> Result<Programs, Failure> {
     Ok(Programs {
-        consumer: go_program("consumer")?.into(),
-        provider: go_program("provider")?.into(),
+        consumer: go_program(consumer)?.into(),
+        provider: go_program(provider)?.into(),
     })
 }
 
-/// A program of the dubbo-go peer.
+/// A program of the peers in Go.
 pub(super) fn go_program(name: &str) -> Result<PathBuf, Failure> {
     Ok(go_build("interop/go", GO_PROGRAMS, "./cmd/...")?.join(name))
 }
@@ -62,6 +65,12 @@ pub(super) fn go_program(name: &str) -> Result<PathBuf, Failure> {
 /// The command that runs a class of the Dubbo Java peer as servers run.
 pub(super) fn java_command(class: &str) -> Result<Command, Failure> {
     java::command(class)
+}
+
+/// grpcurl, from the module of that folder, whose version is the one there.
+pub(super) fn grpcurl(module: &str) -> Result<PathBuf, Failure> {
+    let package = "github.com/fullstorydev/grpcurl/cmd/grpcurl";
+    Ok(go_build(module, &["grpcurl"], package)?.join("grpcurl"))
 }
 
 /// The recording proxy.
@@ -166,8 +175,15 @@ fn version_of(program: &str, args: &[&str], missing: &str) -> Result<String, Fai
 }
 
 /// Checkouts with different sources may share the cache.
-const BUILDS_KEPT: usize = 8;
+const BUILDS_KEPT: usize = 12;
 /// All of dubbo-go and what it imports, on a machine that is busy.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
-const GO_PROGRAMS: &[&str] = &["bench", "consumer", "hessian-bench", "provider"];
+const GO_PROGRAMS: &[&str] = &[
+    "bench",
+    "consumer",
+    "grpc-client",
+    "grpc-server",
+    "hessian-bench",
+    "provider",
+];
 const GO_MISSING: &str = "install Go from https://go.dev/dl and put it on PATH";

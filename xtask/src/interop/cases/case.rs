@@ -24,6 +24,8 @@ pub(in crate::interop) enum Family {
     Protobuf,
     /// Services that are Java interfaces.
     Java,
+    /// What is asked of peers that know gRPC alone.
+    Grpc,
 }
 
 /// A case over one protocol in one direction.
@@ -74,6 +76,14 @@ impl Case {
         }
     }
 
+    /// It is one for peers that know gRPC alone.
+    pub(super) fn grpc(self) -> Self {
+        Self {
+            family: Family::Grpc,
+            ..self
+        }
+    }
+
     /// It is run over this protocol only.
     pub(super) fn only(self, protocol: &'static [Protocol]) -> Self {
         Self {
@@ -114,7 +124,12 @@ impl Case {
 
     /// What it has to come to; none where it is not run.
     pub(in crate::interop) fn leg(&self, route: Route, protocol: Protocol) -> Option<Leg<'_>> {
-        if !self.protocols.contains(&protocol) {
+        let known = match self.family {
+            Family::Protobuf => true,
+            Family::Java => !route.is_grpc(),
+            Family::Grpc => route.is_grpc(),
+        };
+        if !known || !self.protocols.contains(&protocol) {
             return None;
         }
         let exception = self.exception(route, protocol);

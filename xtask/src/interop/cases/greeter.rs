@@ -6,7 +6,8 @@ use super::{Case, case};
 use crate::interop::{
     expect::{ends, ends_saying, fails, gives},
     route::{
-        Party::{Go, Java},
+        Party::{Go, GrpcGo, Grpcio, Java},
+        Who::Grpc,
         from, to,
     },
 };
@@ -99,6 +100,9 @@ fn errors() -> Vec<Case> {
         case(name, fails(17, text))
             .also(to(Java), fails(2, text), NO_17)
             .also(from(Java), fails(2, text), NO_17)
+            .also(from(Grpc), fails(2, text), GRPC_NO_17)
+            .also(to(GrpcGo), fails(2, text), GRPC_NO_17)
+            .also(to(Grpcio), ends_saying(2, text), GRPCIO_WORDS)
     };
     let mut cases = vec![
         plain("fail_plain", "boom"),
@@ -108,11 +112,17 @@ fn errors() -> Vec<Case> {
             "Dubbo Java sends text as Latin-1, unescaped",
         ),
         plain("fail_plain_empty", ""),
-        case("fail_panic", ends(13)).peer(
-            to(Java),
-            fails(2, "panicked"),
-            "any Throwable is an error of the application for Dubbo Java",
-        ),
+        case("fail_panic", ends(13))
+            .peer(
+                to(Java),
+                fails(2, "panicked"),
+                "any Throwable is an error of the application for Dubbo Java",
+            )
+            .peer(
+                to(Grpcio),
+                ends_saying(2, "panicked"),
+                "any exception is an error of the application for grpcio",
+            ),
     ];
     // Every code of the protocol, and one that it does not know.
     let codes = || (1..=17).chain([99]);
@@ -134,11 +144,18 @@ fn error_code(kind: &str, code: u64, details: &[Value]) -> Case {
         fails(code, asked).details(details.to_vec()),
     );
     case = if !known {
-        case.also(from(Java), fails(2, asked), NO_17).peer(
-            to(Java),
-            ends_saying(2, "Can not find status for code"),
-            NO_17,
-        )
+        case.also(from(Java), fails(2, asked), NO_17)
+            .also(
+                from(Grpc),
+                fails(2, asked).details(details.to_vec()),
+                GRPC_NO_17,
+            )
+            .without(to(Grpcio), "grpcio gives no code that gRPC does not know")
+            .peer(
+                to(Java),
+                ends_saying(2, "Can not find status for code"),
+                NO_17,
+            )
     } else if details.is_empty() {
         case.also(to(Java), ends_saying(code, asked), NAMED)
     } else {
@@ -151,6 +168,8 @@ fn error_code(kind: &str, code: u64, details: &[Value]) -> Case {
     case
 }
 
+const GRPC_NO_17: &str = "gRPC knows the codes up to 16: an error of the application is 2";
+const GRPCIO_WORDS: &str = "grpcio puts words of its own before the text of an exception";
 const NAMED: &str = "Dubbo Java begins the text with the name of the code";
 const SENDS_FIRST: &str = "Dubbo Java opens the call when it sends the first message";
 const STRIPPED: &str = "dubbo-go keeps details with code 17 only";

@@ -7,7 +7,9 @@ use crate::interop::{
     expect::{Expect, ends, ends_saying, gives, holds, says},
     route::{
         Party::{Go, Java},
-        Protocol, Ways, from, to,
+        Protocol, Ways,
+        Who::Grpc,
+        from, to,
     },
 };
 
@@ -39,7 +41,12 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn shutdown() -> Vec<Case> {
     let dubbo = || Ways::default().over(Protocol::Dubbo);
-    let both = |name: &str, expect: Expect| case(name, expect).only(&Protocol::ALL);
+    let both = |name: &str, expect: Expect| {
+        case(name, expect)
+            .only(&Protocol::ALL)
+            .without(from(Grpc), OWN_WAY)
+            .without(to(Grpc), OWN_WAY)
+    };
     vec![
         both("shutdown_inflight", seen(json!({"code": 14})))
             .also(
@@ -94,6 +101,7 @@ fn seen(late: Value) -> Expect {
     holds(got)
 }
 
+const OWN_WAY: &str = "a server of gRPC stops in a way of its own";
 const GO_MEGABYTE: &str = "over dubbo dubbo-go takes and sends less than a megabyte";
 const GO_GOES_ON: &str = "dubbo-go takes new calls until the last one ends";
 const SHUTTING_DOWN: &str = "java exception:this provider is shutting down and takes no more calls; none of this one was done";

@@ -8,6 +8,7 @@ mod failures;
 mod generic;
 mod greeter;
 mod greeter_time;
+mod grpc;
 mod life;
 mod routing;
 mod user;
@@ -26,6 +27,7 @@ pub(super) fn all() -> Vec<Case> {
         values::cases(),
         failures::cases(),
         generic::cases(),
+        grpc::cases(),
         life::cases(),
     ]
     .into_iter()

@@ -7,6 +7,7 @@ use crate::interop::{
     expect::{ends, ends_saying, fails, gives, holds},
     route::{
         Party::{Go, Java, Rust},
+        Who::Grpc,
         from, to,
     },
 };
@@ -27,13 +28,16 @@ fn routing() -> Vec<Case> {
         case("unknown_service", ends(12)).without(from(Java), stub),
         case("method_case_lower", gives("hello dubbo"))
             .without(from(Java), stub)
-            .peer(to(Java), ends_saying(2, "methodDescriptors"), JAVA_METHODS),
-        case("method_case_upper", gives("lower dubbo")).without(from(Java), stub),
+            .peer(to(Java), ends_saying(2, "methodDescriptors"), JAVA_METHODS)
+            .peer(to(Grpc), ends(12), EXACT),
+        case("method_case_upper", gives("lower dubbo"))
+            .without(from(Java), stub)
+            .peer(to(Grpc), ends(12), EXACT),
         case("method_case_exact", gives("lower dubbo")),
         case("method_case_wrong", ends(12))
             .without(from(Java), stub)
             .peer(to(Java), ends_saying(2, "methodDescriptors"), JAVA_METHODS),
-        case("group_version", gives("hello dubbo from g1/1.0.0")),
+        case("group_version", gives("hello dubbo from g1/1.0.0")).without(to(Grpc), NO_GROUPS),
         strict("group_wrong_version", "9.9.9", "hello dubbo from g1/1.0.0"),
         strict("group_without_version", "g1", "hello dubbo from g1/1.0.0"),
         strict("wrong_version", "9.9.9", "hello dubbo"),
@@ -43,7 +47,9 @@ fn routing() -> Vec<Case> {
 
 /// There is no such service, and the answer says its name; a lenient provider has another one answer.
 fn strict(name: &str, what: &'static str, lenient: &str) -> Case {
-    case(name, ends_saying(12, what)).peer(to(Java), gives(lenient), LENIENT)
+    case(name, ends_saying(12, what))
+        .peer(to(Java), gives(lenient), LENIENT)
+        .without(to(Grpc), NO_GROUPS)
 }
 
 fn attachments() -> Vec<Case> {
@@ -114,14 +120,17 @@ fn attachments() -> Vec<Case> {
                 from(Java),
                 holds(json!({"seen": ["city-bin: WvxyaWNoID8"], "trailer": ["reply-city: ZÃ¼rich ä¸\u{ad}"]})),
                 LATIN,
-            ),
+            )
+            .without(from(Grpc), ASCII)
+            .without(to(Grpc), ASCII),
         case("attachments_newline", ends_saying(3, "bad"))
             .peer(
                 from(Go),
                 ends_saying(14, "Bad"),
                 "refused by dubbo-go itself",
             )
-            .without(from(Java), SINGLE),
+            .without(from(Java), SINGLE)
+            .without(from(Grpc), ASCII),
         stream("server_stream_attachments"),
         stream("client_stream_attachments"),
         stream("bidi_attachments"),
@@ -132,7 +141,7 @@ fn health() -> Vec<Case> {
     vec![
         case("health_check", gives("SERVING")),
         case("health_check_service", gives("SERVING")),
-        case("health_check_group", gives("SERVING")),
+        case("health_check_group", gives("SERVING")).without(to(Grpc), NO_GROUPS),
         case("health_check_unknown", ends(5)).peer(
             to(Go),
             fails(17, "unknown service"),
@@ -143,6 +152,9 @@ fn health() -> Vec<Case> {
     ]
 }
 
+const ASCII: &str = "metadata of gRPC is printable ASCII";
+const EXACT: &str = "a server of gRPC knows methods by their exact names";
+const NO_GROUPS: &str = "a server of gRPC has no groups and versions";
 const NO_TRAILERS: &str = "Dubbo Java has no trailers of streams";
 const SINGLE: &str = "attachments of Dubbo Java have one value each";
 const JAVA_METHODS: &str = "Dubbo Java stumbles over a method that it does not have";

@@ -28,13 +28,10 @@ pub(super) fn play(peers: &Peers, party: Party, findings: &mut Findings) -> Resu
     scene.make_room(&[CONDITION_ROUTER, &tag_router])?;
     let roles = [Role::new(Party::Go, "go"), Role::new(Party::Java, "java")];
     let [go, java] = scene.providers(roles)?;
-    let (target, name) = match party {
-        Party::Java => (java.dubbo, "java"),
-        Party::Go | Party::Rust => (go.dubbo, "go"),
-    };
-    let target_tri = match party {
-        Party::Java => java.tri,
-        Party::Go | Party::Rust => go.tri,
+    let (target, target_tri, name) = if party == Party::Java {
+        (java.dubbo, java.tri, "java")
+    } else {
+        (go.dubbo, go.tri, "go")
     };
     let mut caller = scene.caller("caller", &json!({}), &json!({}))?;
     caller.until_answered_by(&Wish::hello(), &["go", "java"])?;

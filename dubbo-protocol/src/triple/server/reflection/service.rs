@@ -232,8 +232,7 @@ impl Miss {
 impl From<Miss> for ErrorResponse {
     fn from(miss: Miss) -> Self {
         Self {
-            error_code: i32::try_from(miss.code.number())
-                .expect("invariant: codes are small"),
+            error_code: i32::try_from(miss.code.number()).expect("invariant: codes are small"),
             error_message: miss.text,
         }
     }
