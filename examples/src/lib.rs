@@ -9,6 +9,18 @@ pub mod greet {
     dubbo::include_proto!("greet");
 }
 
+/// `grpc.health.v1`, which every Triple port serves.
+#[allow(missing_docs, reason = "as above")]
+pub mod health {
+    dubbo::include_proto!("grpc.health.v1");
+}
+
+/// `grpc.reflection.v1`, which every Triple port serves.
+#[allow(missing_docs, reason = "as above")]
+pub mod reflection {
+    dubbo::include_proto!("grpc.reflection.v1");
+}
+
 pub mod answering;
 pub mod registries;
 pub mod users;
