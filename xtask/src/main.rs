@@ -119,7 +119,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "interop",
-        args: "go|java|others|registry|docs [--case X]",
+        args: "go|java|grpc|others|registry|docs [--case X]",
         about: "run the matrix against real peers",
         run: interop::run,
     },
