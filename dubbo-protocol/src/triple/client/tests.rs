@@ -211,9 +211,9 @@ async fn an_idle_connection_that_went_silent_costs_no_call_and_no_word() {
     let mut last = rig.accept().await;
     let peer = async { last.request().await.reply(b"") };
     tokio::join!(greet(&stub), peer).0.expect("it is answered");
-    for level in ["ERROR", "WARN", "INFO"] {
-        assert_eq!(logs.with(level), [""; 0], "nothing to tell of");
-    }
+    let mut told = logs.with("");
+    told.retain(|line| !line.starts_with("DEBUG") && !line.starts_with("TRACE"));
+    assert_eq!(told, [""; 0], "nothing to tell of");
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,7 +221,7 @@ async fn a_stream_has_one_deadline_for_all_of_it_or_lives_as_long_as_its_connect
     let mut rig = Rig::new(false);
     let stub = rig.stub("");
     let mut connection = rig.accept().await;
-    for deadline in [Some(Duration::from_secs(1)), None] {
+    for deadline in [Some(Duration::from_millis(1_050)), None] {
         let start = Instant::now();
         let (feed, requests) = stream::channel::<String>(1);
         let call = async {
