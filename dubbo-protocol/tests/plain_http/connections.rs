@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, time::Instant};
 
 use crate::{
     greeter::{Provider, due, greeter, hello, unary},
-    support::{GREET, Http1, JSON},
+    support::{GREET, GREET_STREAM, Http1, JSON},
 };
 
 const X: &[u8] = b"{\"name\":\"x\"}";
@@ -32,6 +32,33 @@ async fn one_connection_takes_one_request_after_another() {
         .await;
     assert_eq!(caller.answer().await.status, 200);
     caller.is_closed().await;
+}
+
+#[tokio::test]
+async fn an_old_client_is_served_as_far_as_its_version_goes() {
+    let provider = Provider::of(greeter()).await;
+    let events = "data:{\"greeting\":\"m0\"}\n\ndata:{\"greeting\":\"m1\"}\n\ndata:{\"greeting\":\"m2\"}\n\n";
+    for (path, content, status, body) in [
+        (GREET, "application/json", 200, "{\"greeting\":\"hello x\"}"),
+        (GREET_STREAM, "application/json", 200, events),
+        (GREET, "application/grpc", 505, ""),
+    ] {
+        let mut caller = Http1::connect(provider.address).await;
+        let length = X.len();
+        let head = format!(
+            "POST {path} HTTP/1.0\r\ncontent-type: {content}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        caller.raw([head.as_bytes(), X].concat()).await;
+        let answer = caller.answer().await;
+        assert_eq!(answer.status, status, "{content}");
+        if status == 200 {
+            assert_eq!(answer.text(), body);
+        } else {
+            let (_, _, message) = answer.refused();
+            assert!(message.contains("came with HTTP/1.1"), "{message}");
+        }
+        caller.is_closed().await;
+    }
 }
 
 #[tokio::test]

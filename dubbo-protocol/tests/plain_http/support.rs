@@ -156,7 +156,7 @@ impl Http1 {
             }
         } else if let Some(length) = text("content-length") {
             body = self.exactly(length.parse().expect("a length")).await;
-        } else {
+        } else if status != 204 {
             due(self.0.read_to_end(&mut body)).await.expect("open");
         }
         Answer {
@@ -170,7 +170,8 @@ impl Http1 {
     /// Reads the head of the next answer.
     pub(crate) async fn head(&mut self) -> (u16, HeaderMap) {
         let line = self.line().await;
-        let status = line.strip_prefix("HTTP/1.1 ");
+        let status = ["HTTP/1.0 ", "HTTP/1.1 "];
+        let status = status.iter().find_map(|start| line.strip_prefix(start));
         let status = status.unwrap_or_else(|| panic!("no status in {line:?}"));
         let status = status[..3].parse().expect("a status");
         (status, self.fields().await)
