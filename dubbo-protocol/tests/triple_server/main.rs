@@ -12,7 +12,6 @@ mod greeter;
 mod health;
 mod limits;
 mod negative_answers;
-mod pages;
 mod shutdown;
 mod tonic_client;
 mod wire;

@@ -40,7 +40,9 @@ impl Pattern {
             None => (false, place),
         };
         if place.contains('*') {
-            return Err("has a `*` that is neither all of it nor before the first point");
+            return Err(
+                "has a `*` where none can be: write `*` for every page, or `https://*.example.com`",
+            );
         }
         let place = Place::read(place).ok_or("is no origin, such as `https://shop.example.com`")?;
         if scheme.is_some_and(|scheme| !is_scheme(scheme)) {

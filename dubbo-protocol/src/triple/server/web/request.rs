@@ -22,7 +22,7 @@ pub(super) struct WebRequest<B> {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WebRequestError<E: Error + 'static> {
     /// It is not in the form that it says.
-    #[error(transparent)]
+    #[error("{0}")]
     Text(#[from] BadText),
     /// It did not come to its end.
     #[error("{0}")]
