@@ -1,4 +1,4 @@
-//! How calls travel: Triple over HTTP/2, the classic protocol, and calls within the process; and what stands before and
+//! How calls travel: Triple over HTTP, the classic protocol, and calls within the process; and what stands before and
 //! behind them by name, the [filters](filter).
 
 mod catalog;

@@ -1,4 +1,4 @@
-//! Triple: gRPC's framing over HTTP/2 with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
+//! Triple: gRPC, and calls over plain HTTP, with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
 
 mod client;
 pub(crate) mod compression;
@@ -42,7 +42,10 @@ use crate::{java::shared_rules, net::Network};
 /// A provider's URL may set `max-server-recv-msg-size` (4 MiB) and `max-server-send-msg-size` (2^31 − 1 bytes), in bytes
 /// or with a unit; and `.compression.send` (nothing), a list of [compressions](Compression) of which callers get the first
 /// that they take, with `.compression.min-size` (1 KiB), from which length on. Requests may be compressed in any of them.
-/// Each port serves `grpc.health.v1.Health` beside what is exported there.
+///
+/// Each port speaks HTTP/1.1 and HTTP/2. Its methods are called by gRPC and gRPC-Web, and over plain HTTP: a body of JSON or
+/// protobuf is the message, and a stream of answers goes out as Server-Sent Events (`docs/spec/triple.md` §5). It serves
+/// `grpc.health.v1.Health` beside what is exported there.
 ///
 /// The URL of a reference may set, each with its default:
 ///
