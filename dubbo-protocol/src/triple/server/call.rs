@@ -25,6 +25,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
     budget::Budget,
+    pace::Pace,
     patience::within,
     refusal,
     reply::{
@@ -141,6 +142,11 @@ where
             handled: false,
             announces,
         })
+    }
+
+    /// How soon calls like it are over.
+    pub(super) fn pace(&self) -> Option<Pace> {
+        self.route.paces.of_method(self.answer.method.index())
     }
 
     /// Makes the call, and answers it.

@@ -31,8 +31,8 @@ use super::{
     bounds::Bounds,
     budget::Budget,
     crowd::turn_away,
-    dispatch::answer,
-    http2::{self, exchange},
+    dispatch::{Answering, answer},
+    http2::{self, Begun, exchange},
     life::{Life, Started},
     received::Received,
     reply::ReplyBody,
@@ -110,14 +110,18 @@ impl Connections {
         let Here { calls, started } = here.clone();
         let all = self.calls.clone();
         let site = self.site(peer);
-        let take = move |request: Request<RecvStream>, stream| {
+        let begin = move |request: Request<RecvStream>, stream| {
             started.one();
-            let answering = answer(&site, request.map(Received::Http2));
-            all.spawn(calls.track_future(exchange(answering, stream)));
+            let Answering { answer, pace } = answer(&site, request.map(Received::Http2));
+            let call = exchange(answer, stream);
+            Begun { call, pace }
+        };
+        let spawn = move |task| {
+            all.spawn(calls.track_future(task));
         };
         let bounds = &self.settings.bounds;
         let life = Life::of(bounds, fastrand::f64());
-        let connection = http2::Connection::new(io, bounds, take);
+        let connection = http2::Connection::new(io, bounds, begin, spawn);
         let leave = http2::Connection::leave;
         self.until_end(connection, leave, &here, life, peer).await;
     }
@@ -133,7 +137,7 @@ impl Connections {
             started.one();
             // The connection's own task does the call: nothing else counts it.
             let call = calls.token();
-            let answering = answer(&site, request.map(Received::Http1));
+            let answering = answer(&site, request.map(Received::Http1)).answer;
             async {
                 let counted = |body| Counted { body, _call: call };
                 Ok::<_, Infallible>(answering.await.map(counted))

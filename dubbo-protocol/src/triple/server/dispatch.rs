@@ -7,6 +7,7 @@ use http::{Method, Request, Response, request::Parts};
 use super::{
     bare::{Bare, is_got},
     call::{Call, Refused},
+    pace::Pace,
     received::Received,
     refusal,
     reply::ReplyBody,
@@ -16,31 +17,41 @@ use super::{
 };
 use crate::triple::headers::is_grpc;
 
-/// Answers one request. Dropping the future cancels the call.
+/// What answers a request.
+pub(super) struct Answering<A> {
+    /// Dropping it cancels the call.
+    pub(super) answer: A,
+    /// How soon it is there, where somebody keeps account of it.
+    pub(super) pace: Option<Pace>,
+}
+
+/// Answers one request.
 pub(super) fn answer(
     site: &Site,
     request: Request<Received>,
-) -> impl Future<Output = Response<ReplyBody>> + Send + use<> {
+) -> Answering<impl Future<Output = Response<ReplyBody>> + Send + use<>> {
     let (head, body) = request.into_parts();
     let mut call = if head.method == Method::POST && is_grpc(&head.headers) {
         Call::of(site, head, body).map_err(|refused| unmade(site, *refused))
     } else {
         Err(other(site, head, body))
     };
-    // A task is made of this future, and moved several times on the way: the call is in it once and stays where it is.
-    async move {
+    let pace = call.as_ref().ok().and_then(Call::pace);
+    // This future is moved several times before it runs: the call is in it once and stays where it is.
+    let answer = async move {
         match &mut call {
             Ok(call) => call.run().await,
             Err(other) => other.await,
         }
-    }
+    };
+    Answering { answer, pace }
 }
 
 /// What is not worth room in the task of every call.
-type Answering = Pin<Box<dyn Future<Output = Response<ReplyBody>> + Send>>;
+type Other = Pin<Box<dyn Future<Output = Response<ReplyBody>> + Send>>;
 
 /// Answers a gRPC caller whose call is none of a service. What is mounted may take it, if it speaks gRPC.
-fn unmade(site: &Site, refused: Refused<Received>) -> Answering {
+fn unmade(site: &Site, refused: Refused<Received>) -> Other {
     let Refused { head, body, answer } = refused;
     let routes = site.catalog.routes();
     let mount = routes.mount(head.uri.path());
@@ -61,7 +72,7 @@ fn unmade(site: &Site, refused: Refused<Received>) -> Answering {
 }
 
 /// Answers whoever does not speak gRPC.
-fn other(site: &Site, head: Parts, body: Received) -> Answering {
+fn other(site: &Site, head: Parts, body: Received) -> Other {
     let Some(cors) = &site.settings.cors else {
         return served(site, head, body);
     };
@@ -85,7 +96,7 @@ fn other(site: &Site, head: Parts, body: Received) -> Answering {
     })
 }
 
-fn served(site: &Site, head: Parts, body: Received) -> Answering {
+fn served(site: &Site, head: Parts, body: Received) -> Other {
     let refusal = if let Some(refusal) = refusal::of_headers(&head, &site.settings) {
         refusal
     } else {
@@ -127,6 +138,6 @@ fn methods_at(site: &Site, head: &Parts) -> &'static [Method] {
     }
 }
 
-fn at_once(response: Response<ReplyBody>) -> Answering {
+fn at_once(response: Response<ReplyBody>) -> Other {
     Box::pin(std::future::ready(response))
 }

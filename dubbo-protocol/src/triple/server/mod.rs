@@ -13,6 +13,7 @@ mod health;
 mod http2;
 mod life;
 mod mounts;
+mod pace;
 mod patience;
 mod received;
 mod reflection;

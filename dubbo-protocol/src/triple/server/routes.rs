@@ -12,7 +12,10 @@ use dubbo_core::{
 };
 use http::{HeaderMap, HeaderName, Uri};
 
-use super::mounts::{Mount, Mounts};
+use super::{
+    mounts::{Mount, Mounts},
+    pace::Paces,
+};
 use crate::triple::{
     headers::{TRI_SERVICE_GROUP, TRI_SERVICE_VERSION},
     limits::Limits,
@@ -24,6 +27,8 @@ pub(super) struct Route {
     pub(super) descriptor: Arc<ServiceDescriptor>,
     pub(super) invoker: Arc<dyn Invoker>,
     pub(super) limits: Limits,
+    /// How soon calls of its methods are over.
+    pub(super) paces: Paces,
     /// By which requests are read.
     pub(super) rules: Rules,
     /// A service of the server itself: it answers whatever group and version a caller names, and steps back for a
@@ -72,7 +77,10 @@ impl Routes {
     pub(super) fn with_mount(&self, mount: Mount) -> Option<Self> {
         let mounts = self.mounts.with(mount)?;
         let by_interface = self.by_interface.clone();
-        Some(Self { by_interface, mounts })
+        Some(Self {
+            by_interface,
+            mounts,
+        })
     }
 
     /// The same routes without what is mounted at the path of `mount`.
@@ -149,6 +157,7 @@ impl Route {
         Ok(Self {
             health_key: health_key(&key),
             key: Arc::new(key),
+            paces: Paces::of(descriptor.methods().len()),
             descriptor,
             invoker,
             limits: Limits::of_server(url).map_err(|error| error.to_string())?,
@@ -165,6 +174,7 @@ impl Route {
         Self {
             health_key: health_key(&key),
             key: Arc::new(key),
+            paces: Paces::of(descriptor.methods().len()),
             descriptor,
             invoker: service.into_invoker(url),
             limits: Limits::DEFAULT,

@@ -8,6 +8,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -20,13 +21,24 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub(super) use self::exchange::exchange;
 use self::noting::Noting;
-use super::bounds::Bounds;
+use super::{bounds::Bounds, pace::Pace};
 use crate::triple::silence::{Heard, KeepAlive};
 
-/// One connection, from its preface on: a future that ends with it. Requests are given away as they come.
-pub(super) struct Connection<T, K> {
+/// One connection, from its preface on: a future that ends with it.
+///
+/// Calls that are known to be quick are made here and now, those that came together one after another, and their answers go
+/// out together: to hand each to a task, which another thread may take, costs twice what the call does. Whatever has to wait
+/// for something, or may take long, becomes a task.
+pub(super) struct Connection<T, B, C, S> {
     state: State<T>,
-    take: K,
+    /// Makes a call of a request.
+    begin: B,
+    /// Makes a task of what it is given.
+    spawn: S,
+    /// What has come and is to be begun.
+    come: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
+    /// Where a call is made.
+    place: Pin<Box<Option<C>>>,
     heard: Arc<Heard>,
     keep_alive: Option<KeepAlive>,
     /// Ends when the peer has fallen silent.
@@ -50,13 +62,21 @@ pub(super) enum Broken {
     Silent,
 }
 
-impl<T, K> Connection<T, K>
+/// A call that is to be made, and what is known of how long it takes.
+pub(super) struct Begun<C> {
+    pub(super) call: C,
+    pub(super) pace: Option<Pace>,
+}
+
+impl<T, B, C, S> Connection<T, B, C, S>
 where
     T: AsyncRead + AsyncWrite + Unpin,
-    K: FnMut(Request<RecvStream>, SendResponse<Bytes>) + Unpin,
+    B: FnMut(Request<RecvStream>, SendResponse<Bytes>) -> Begun<C> + Unpin,
+    C: Future<Output = ()>,
+    S: FnMut(Task<C>) + Unpin,
 {
-    /// Serves `io`; each request is given to `take`, and how to answer it.
-    pub(super) fn new(io: T, bounds: &Bounds, take: K) -> Self {
+    /// Serves `io`: `begin` makes a call of each request and of how to answer it, and `spawn` a task of what takes long.
+    pub(super) fn new(io: T, bounds: &Bounds, begin: B, spawn: S) -> Self {
         let heard = Arc::new(Heard::start());
         let io = Noting {
             io,
@@ -73,7 +93,10 @@ where
             .handshake(io);
         Self {
             state: State::Handshake(handshake),
-            take,
+            begin,
+            spawn,
+            come: Vec::new(),
+            place: Box::pin(None),
             heard,
             keep_alive: bounds.keep_alive.map(|interval| KeepAlive {
                 interval,
@@ -90,6 +113,32 @@ where
         this.leaving = true;
         if let State::Open(connection) = &mut this.state {
             connection.graceful_shutdown();
+        }
+    }
+
+    /// Makes the calls that have come, or tasks of them. Then there may be something to send.
+    fn make_calls(&mut self, cx: &mut Context<'_>) {
+        let mut now = Instant::now();
+        let mut room = TOGETHER;
+        for (request, respond) in self.come.drain(..) {
+            let Begun { call, pace } = (self.begin)(request, respond);
+            self.place.set(Some(call));
+            match &pace {
+                Some(pace) if pace.is_quick() && !room.is_zero() => {
+                    let over = poll_call(&mut self.place, cx).is_ready();
+                    let before = std::mem::replace(&mut now, Instant::now());
+                    let took = now - before;
+                    pace.note(took);
+                    room = room.saturating_sub(took);
+                    if over {
+                        self.place.set(None);
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            let call = std::mem::replace(&mut self.place, Box::pin(None));
+            (self.spawn)(Task { call, pace });
         }
     }
 
@@ -110,7 +159,7 @@ where
                     self.state = State::Open(connection);
                 }
                 State::Open(connection) => match ready!(connection.poll_accept(cx)) {
-                    Some(Ok((request, respond))) => (self.take)(request, respond),
+                    Some(Ok(come)) => self.come.push(come),
                     Some(Err(error)) => return Poll::Ready(Err(error)),
                     None => return Poll::Ready(Ok(())),
                 },
@@ -119,17 +168,25 @@ where
     }
 }
 
-impl<T, K> Future for Connection<T, K>
+impl<T, B, C, S> Future for Connection<T, B, C, S>
 where
     T: AsyncRead + AsyncWrite + Unpin,
-    K: FnMut(Request<RecvStream>, SendResponse<Bytes>) + Unpin,
+    B: FnMut(Request<RecvStream>, SendResponse<Bytes>) -> Begun<C> + Unpin,
+    C: Future<Output = ()>,
+    S: FnMut(Task<C>) + Unpin,
 {
     type Output = Result<(), Broken>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if let Poll::Ready(ended) = this.poll_accept(cx) {
-            return Poll::Ready(ended.map_err(Broken::from));
+        loop {
+            if let Poll::Ready(ended) = this.poll_accept(cx) {
+                return Poll::Ready(ended.map_err(Broken::from));
+            }
+            if this.come.is_empty() {
+                break;
+            }
+            this.make_calls(cx);
         }
         match &mut this.silence {
             Some(silence) => silence.as_mut().poll(cx).map(|()| Err(Broken::Silent)),
@@ -137,6 +194,38 @@ where
         }
     }
 }
+
+/// A call that is made apart from its connection.
+pub(super) struct Task<C> {
+    call: Pin<Box<Option<C>>>,
+    pace: Option<Pace>,
+}
+
+impl<C: Future<Output = ()>> Future for Task<C> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let start = Instant::now();
+        let polled = poll_call(&mut self.call, cx);
+        if let Some(pace) = &self.pace {
+            pace.note(start.elapsed());
+        }
+        polled
+    }
+}
+
+fn poll_call<C: Future<Output = ()>>(
+    call: &mut Pin<Box<Option<C>>>,
+    cx: &mut Context<'_>,
+) -> Poll<()> {
+    match call.as_mut().as_pin_mut() {
+        Some(call) => call.poll(cx),
+        None => Poll::Ready(()),
+    }
+}
+
+/// How long the calls that are made together may keep the answers of the first ones waiting. The others become tasks.
+const TOGETHER: Duration = Duration::from_micros(500);
 
 /// Streams that a peer opens and resets before they are looked at, for each that it can have open. A caller that gives up on
 /// all its calls at once does that with all its streams and, as the room is free again at once, with as many more while this
