@@ -107,6 +107,79 @@ async fn status_in_headers_counts_more_than_the_status_of_http() {
 }
 
 #[tokio::test]
+async fn status_in_headers_counts_only_when_nothing_comes_after_them() {
+    const EARLY: &[(&str, &str)] = &[
+        ("content-type", "application/grpc"),
+        ("grpc-status", "8"),
+        ("x-early", "e"),
+    ];
+    let mut peer = Peer::new("").await;
+    let cases: [(&str, Answer, Code); 4] = [
+        (
+            "trailers",
+            |request| {
+                request.send_headers(200, EARLY);
+                request.send_trailers(&[("grpc-status", "9")]);
+            },
+            Code::FailedPrecondition,
+        ),
+        (
+            "a message and trailers without grpc-status",
+            |request| {
+                request.send_headers(200, EARLY);
+                request.send_message(&message("a"));
+                request.send_trailers(&[("x-other", "1")]);
+            },
+            Code::Unknown,
+        ),
+        (
+            "a message and no trailers",
+            |request| {
+                request.send_headers(200, EARLY);
+                request.send_data(envelope(&message("a")), true);
+            },
+            Code::Unknown,
+        ),
+        (
+            "an empty frame at the end",
+            |request| {
+                request.send_headers(200, EARLY);
+                request.send_data("", true);
+            },
+            Code::ResourceExhausted,
+        ),
+    ];
+    for (what, answer, want) in cases {
+        let status = peer.greeted(answer).await.expect_err(what);
+        assert_eq!(status.code(), want, "{what}: {status}");
+        let (_, outcome) = peer.streamed(answer).await;
+        assert_eq!(outcome.expect_err(what).code(), want, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn the_headers_of_a_unary_answer_that_fails_are_beside_its_trailers() {
+    let mut peer = Peer::new("").await;
+    let status = peer
+        .greeted(|request| {
+            let headers = [
+                ("content-type", "application/grpc"),
+                ("x-early", "a"),
+                ("x-early", "b"),
+                ("x-blob-bin", "AAE"),
+            ];
+            request.send_headers(200, &headers);
+            request.send_trailers(&[("grpc-status", "5"), ("x-late", "c")]);
+        })
+        .await
+        .expect_err("it failed");
+    let attachments = status.attachments();
+    assert_eq!(attachments.all("x-early").collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(attachments.get_bin("x-blob").as_deref(), Some(&[0, 1][..]));
+    assert_eq!(attachments.get("x-late"), Some("c"));
+}
+
+#[tokio::test]
 async fn an_answer_that_is_not_grpc_is_named_with_its_http_status_and_content_type() {
     let mut peer = Peer::new("").await;
     for (http, content, want) in [
@@ -254,7 +327,7 @@ async fn a_unary_answer_has_exactly_one_message() {
         })
         .await
         .expect_err("no message");
-    assert_eq!(status.code(), Code::Internal);
+    assert_eq!(status.code(), Code::Unimplemented);
     assert!(status.message().contains("no message"), "{status}");
 
     let only_headers = [("content-type", "application/grpc"), ("grpc-status", "0")];
@@ -262,7 +335,7 @@ async fn a_unary_answer_has_exactly_one_message() {
         .greeted(|request| request.send_only_headers(200, &only_headers))
         .await
         .expect_err("no message");
-    assert_eq!(status.code(), Code::Internal);
+    assert_eq!(status.code(), Code::Unimplemented);
 
     let status = peer
         .greeted(|request| {
@@ -273,7 +346,7 @@ async fn a_unary_answer_has_exactly_one_message() {
         })
         .await
         .expect_err("two messages");
-    assert_eq!(status.code(), Code::Internal);
+    assert_eq!(status.code(), Code::Unimplemented);
     assert!(status.message().contains("more than one"), "{status}");
 
     // The status counts more than the message before it.

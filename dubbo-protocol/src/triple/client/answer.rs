@@ -41,7 +41,7 @@ impl Answer {
     /// # Errors
     ///
     /// The answer is a failure, or not one of a gRPC server. A `grpc-status` counts more than the status of HTTP:
-    /// Dubbo Java sends both.
+    /// Dubbo Java sends both. Beside messages or trailers it does not count: it is theirs to say how the call went.
     pub(super) fn read(
         response: Response<RecvStream>,
         connection: &Arc<Connection>,
@@ -50,17 +50,22 @@ impl Answer {
     ) -> Result<Self, Status> {
         let (parts, stream) = response.into_parts();
         let (http, headers) = (parts.status, parts.headers);
-        match read_status(&headers) {
+        let is_ours = http.is_success() && is_grpc(&headers);
+        let over = stream.is_end_stream() || !is_ours;
+        let early = match read_status(&headers) {
             Some(Ok(())) if stream.is_end_stream() => {
                 return Ok(Self::Ended(Attachments::from_headers(headers)));
             }
             Some(Err(status)) => {
-                let status = status.with_attachments(Attachments::from_headers(headers));
-                return Err(reject::read(status));
+                let status = status.with_attachments(Attachments::from_headers(headers.clone()));
+                if over {
+                    return Err(reject::read(status));
+                }
+                Some(status)
             }
-            Some(Ok(())) | None => {}
-        }
-        if !http.is_success() || !is_grpc(&headers) {
+            Some(Ok(())) | None => None,
+        };
+        if !is_ours {
             let status = from_http_status(http, headers.get(CONTENT_TYPE));
             return Err(place.name_always(status));
         }
@@ -77,6 +82,7 @@ impl Answer {
             connection: Arc::clone(connection),
             place: place.clone(),
             exception,
+            early,
             any_bytes: false,
             no_more_data: false,
         };
@@ -91,6 +97,8 @@ pub(super) struct Incoming {
     connection: Arc<Connection>,
     place: Place,
     exception: bool,
+    /// The failure that the headers name, if nothing comes after them.
+    early: Option<Status>,
     any_bytes: bool,
     no_more_data: bool,
 }
@@ -149,7 +157,10 @@ impl Incoming {
     fn poll_trailers(&mut self, cx: &mut Context<'_>) -> Poll<Result<Attachments, Status>> {
         Poll::Ready(match ready!(self.stream.poll_trailers(cx)) {
             Ok(Some(trailers)) => self.outcome(trailers),
-            Ok(None) => Err(self.without_status("trailers")),
+            Ok(None) => Err(match self.early.take() {
+                Some(status) if !self.any_bytes => reject::read(status),
+                _ => self.without_status("trailers"),
+            }),
             Err(error) => Err(self.lost(error)),
         })
     }
@@ -211,6 +222,6 @@ fn peers_fault(status: Status) -> Status {
 }
 
 /// An answer that no gRPC server should give.
-pub(super) fn broken(text: String) -> Status {
+fn broken(text: String) -> Status {
     Status::internal(text).with_origin(Origin::Transport)
 }

@@ -15,20 +15,15 @@ use dubbo_core::{
     invocation::{Body, PayloadStream, Reply},
     payload::{Payload, Rules},
     service::{MethodRef, ServiceKey},
-    status::Status,
+    status::{Origin, Status},
 };
 use h2::{RecvStream, client::ResponseFuture};
 use http::Response;
 use tokio::time::Instant;
 
 use super::{
-    super::{
-        exception::decode,
-        form,
-        frame,
-        limits::Limits,
-    },
-    answer::{Answer, Event, Incoming, broken},
+    super::{exception::decode, form, frame, limits::Limits},
+    answer::{Answer, Event, Incoming},
     connection::Connection,
     failure::Failure,
     head::Heads,
@@ -204,21 +199,21 @@ async fn one_reply(
     terms: &Terms,
     place: &Place,
 ) -> Result<Reply, Status> {
-    let Answer::Open(headers, mut incoming) = answer else {
-        return Err(place.name(broken(NO_MESSAGE.to_owned())));
+    let (headers, mut incoming) = match answer {
+        Answer::Open(headers, incoming) => (headers, incoming),
+        Answer::Ended(trailers) => return Err(place.name(not_one(NO_MESSAGE, trailers))),
     };
     let mut message: Option<Bytes> = None;
     let trailers = loop {
         match std::future::poll_fn(|cx| poll_answer(&mut incoming, upload.as_mut(), cx)).await? {
             Event::Message(bytes) if message.is_none() => message = Some(bytes),
-            Event::Message(_) => return Err(place.name(broken(MORE_MESSAGES.to_owned()))),
-            Event::End(trailers) => break trailers?,
+            Event::Message(_) => return Err(place.name(not_one(MORE_MESSAGES, headers))),
+            Event::End(Ok(trailers)) => break trailers,
+            Event::End(Err(status)) => return Err(with_headers(status, &headers)),
         }
     };
     let Some(message) = message else {
-        return Err(place
-            .name(broken(NO_MESSAGE.to_owned()))
-            .with_attachments(trailers));
+        return Err(place.name(not_one(NO_MESSAGE, trailers)));
     };
     if incoming.is_exception() {
         let status = exception(&place.method, message, &terms.rules);
@@ -231,6 +226,19 @@ async fn one_reply(
     reply.headers = headers;
     reply.trailers = trailers;
     Ok(reply)
+}
+
+/// An answer that has not exactly one message, which is gRPC's code 12.
+fn not_one(what: &'static str, attachments: Attachments) -> Status {
+    Status::unimplemented(what)
+        .with_origin(Origin::Transport)
+        .with_attachments(attachments)
+}
+
+/// The failure of a call whose answer had begun: nobody else shows its headers to the caller.
+fn with_headers(mut status: Status, headers: &Attachments) -> Status {
+    status.attachments_mut().extend(headers);
+    status
 }
 
 /// What an answer means that has an exception in the place of the result.

@@ -78,11 +78,12 @@ where
     ///
     /// # Errors
     ///
-    /// Code 3 when there is none or a second one, and whatever is wrong with the stream.
+    /// Code 12 when there is none or a second one, as gRPC has it: the method takes exactly one. And whatever is wrong with
+    /// the stream.
     pub(super) async fn only(&mut self) -> Result<Bytes, Status> {
         let first = std::future::poll_fn(|cx| self.poll_message(cx)).await;
         let message = first.unwrap_or_else(|| {
-            Err(Status::invalid_argument(
+            Err(Status::unimplemented(
                 "the request ended without a message, and the method takes one; \
                  an empty message still has five bytes before it",
             ))
@@ -90,7 +91,7 @@ where
         self.whole = message.len();
         match std::future::poll_fn(|cx| self.poll_message(cx)).await {
             None => Ok(message),
-            Some(Ok(_)) => Err(Status::invalid_argument(
+            Some(Ok(_)) => Err(Status::unimplemented(
                 "the request has more than one message, and the method takes one",
             )),
             Some(Err(status)) => Err(status),
@@ -268,8 +269,8 @@ mod tests {
         let message = messages(chunks, None).only().await.expect("one");
         assert_eq!(message, "hi");
         for (chunks, reset, want) in [
-            (&[][..], None, Code::InvalidArgument),
-            (&[&b"\0\0\0\0\0\0\0\0\0\0"[..]], None, Code::InvalidArgument),
+            (&[][..], None, Code::Unimplemented),
+            (&[&b"\0\0\0\0\0\0\0\0\0\0"[..]], None, Code::Unimplemented),
             (&[b"\0\0\0\0\x02h"], None, Code::InvalidArgument),
             (&[b"\0\0\0\0\0\0"], None, Code::InvalidArgument),
             (&[b"\0\0\0\0\0"], Some(h2::Reason::CANCEL), Code::Canceled),
