@@ -3,7 +3,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
-use dubbo::{Instance, config::ReferenceConfig};
+use dubbo::{
+    Instance,
+    config::{
+        Compression as Sent, CompressionConfig, ReferenceConfig, Serialization, TripleConfig,
+    },
+};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -95,6 +100,8 @@ impl Server {
 /// How a server is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Options {
+    json: bool,
+    compression: Option<Sent>,
     limit: u32,
 }
 
@@ -105,23 +112,37 @@ impl Options {
             Protocol::Grpc => {}
             other => return unsupported(other.as_str_name()),
         }
-        match asked.codec() {
-            Codec::Proto => {}
-            other => return unsupported(other.as_str_name()),
-        }
-        match asked.compression() {
-            Compression::Unspecified | Compression::Identity => {}
-            other => return unsupported(other.as_str_name()),
-        }
         Ok(Self {
+            json: match asked.codec() {
+                Codec::Proto => false,
+                Codec::Json => true,
+                other => return unsupported(other.as_str_name()),
+            },
+            compression: match asked.compression() {
+                Compression::Unspecified | Compression::Identity => None,
+                Compression::Gzip => Some(Sent::Gzip),
+                Compression::Deflate => Some(Sent::Deflate),
+                Compression::Zstd => Some(Sent::Zstd),
+                other => return unsupported(other.as_str_name()),
+            },
             limit: asked.message_receive_limit,
         })
     }
 
     /// Each call is one attempt without any time limit but its own.
     fn reference(self, asked: &ClientCompatRequest) -> ReferenceConfig {
+        let serialization = if self.json {
+            Serialization::Json
+        } else {
+            Serialization::Protobuf
+        };
+        let compression = CompressionConfig::new()
+            .send(self.compression.into_iter().collect())
+            .min_size(0);
         let mut reference = ReferenceConfig::new()
             .url([format!("tri://{}:{}", asked.host, asked.port)])
+            .serialization(serialization)
+            .triple(TripleConfig::new().compression(compression))
             .cluster("failfast")
             .check(false)
             .timeout(Duration::ZERO);
