@@ -231,7 +231,11 @@ pub(super) fn enter_service<'a>(
         return Ok(None);
     };
     let breaker = reference.policies.breaker(method, options);
-    breaker.enter(options).map(Some).map_err(|refusal| {
+    let entered = match breaker.enter(options) {
+        Err(_) if reference.policies.breakers_are_forced_closed() => return Ok(None),
+        entered => entered,
+    };
+    entered.map(Some).map_err(|refusal| {
         let wait = match &refusal {
             Refusal::Broken { wait, .. } => *wait,
             _ => None,

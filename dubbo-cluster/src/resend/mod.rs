@@ -16,7 +16,7 @@ pub mod outcome;
 pub mod policy;
 pub mod pool;
 pub mod queue;
-mod reference;
+pub(crate) mod reference;
 mod resolve;
 mod switches;
 pub mod throttle;

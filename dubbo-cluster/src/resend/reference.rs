@@ -13,7 +13,7 @@ use dubbo_core::{
 
 use super::{
     Resend, Switches,
-    health::{BreakerOptions, Health, ServiceBreaker},
+    health::{BreakerOptions, BreakerState, Forced, Health, ServiceBreaker},
     policy::{Glob, Policy},
     pool,
     watch::Watch,
@@ -122,6 +122,17 @@ impl ReferencePolicies {
         self.watch.breaker(method, options)
     }
 
+    /// Whether calls of `method` are stopped, or let through one by one, whoever provides it.
+    pub(crate) fn is_broken(&self, method: &MethodRef, options: &BreakerOptions) -> bool {
+        !self.breakers_are_forced_closed()
+            && self.breaker(method, options).state() != BreakerState::Closed
+    }
+
+    /// Whether a switch says that no breaker stops a call.
+    pub(crate) fn breakers_are_forced_closed(&self) -> bool {
+        self.switches().breaker == Forced::Closed
+    }
+
     /// Whether weights follow what is seen of providers.
     pub(crate) fn weighs(&self) -> bool {
         self.resolved.load().weighs && self.switches().weights_dynamic
@@ -200,7 +211,7 @@ fn place<'a, T>(by_method: &'a [T], method: &MethodRef) -> &'a T {
 }
 
 /// The attachment with which a caller names the policy of one call.
-const POLICY: &str = "dubbo-retry-policy";
+pub(crate) const POLICY: &str = "dubbo-retry-policy";
 
 const IDEMPOTENT: Key<Option<bool>> = Key {
     name: "idempotent",

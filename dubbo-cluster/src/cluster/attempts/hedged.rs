@@ -11,13 +11,7 @@ use tokio::time::Instant;
 use super::{Attempts, Failure, may_help};
 use crate::{
     cluster::attempt,
-    resend::{
-        Class,
-        health::{BreakerState, ServicePermit},
-        hedge::Hedging,
-        metadata,
-        policy::Policy,
-    },
+    resend::{Class, health::ServicePermit, hedge::Hedging, metadata, policy::Policy},
 };
 
 impl Attempts<'_> {
@@ -31,8 +25,8 @@ impl Attempts<'_> {
         }
         let hedging = policy.hedging(&self.method)?;
         let breaker = policy.options().guards.breaker.as_ref();
-        let breaker = breaker.map(|options| self.reference.policies.breaker(&self.method, options));
-        let is_closed = breaker.is_none_or(|breaker| breaker.state() == BreakerState::Closed);
+        let policies = &self.reference.policies;
+        let is_closed = breaker.is_none_or(|options| !policies.is_broken(&self.method, options));
         let pool = self.pool();
         let is_busy = u64::from(pool.used()) * 10 > u64::from(pool.options().concurrency) * 7;
         let is_on = self.reference.policies.switches().hedge_enabled;

@@ -16,7 +16,6 @@ use crate::resend::{
     backoff::{Backoff, BackoffKind},
     budget::Spent,
     dead_letter::Reason,
-    health::BreakerState,
     policy::Target,
     pool::OnFull,
 };
@@ -154,14 +153,17 @@ impl Attempts<'_> {
         let Some(options) = &policy.options().guards.breaker else {
             return Ok(());
         };
-        let breaker = self.reference.policies.breaker(&self.method, options);
-        if breaker.state() != BreakerState::Closed {
+        let policies = &self.reference.policies;
+        if policies.is_broken(&self.method, options) {
             return self.stopped(
                 End::NotAdmitted,
                 "not tried again because the breaker of the method has opened",
             );
         }
-        if self.has_others(candidates) || fastrand::f64() < breaker.retry_weight(options) {
+        let weight = policies
+            .breaker(&self.method, options)
+            .retry_weight(options);
+        if self.has_others(candidates) || fastrand::f64() < weight {
             return Ok(());
         }
         self.stopped(

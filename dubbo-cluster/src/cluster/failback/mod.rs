@@ -32,6 +32,7 @@ use crate::resend::{
     dead_letter::{DeadLetters, Drains as _, Replaying},
     idempotency,
     policy::Idempotency,
+    reference::POLICY,
 };
 
 /// Makes one attempt. When it fails the caller gets an empty answer whose attachment [`dubbo-ignored`](super::IGNORED) says
@@ -121,15 +122,23 @@ impl Invoker for FailbackInvoker {
 
     async fn invoke(&self, mut invocation: Invocation) -> RpcResult {
         attempt::let_others_run().await;
+        // A call that names its policy names it again when it is made again.
+        let named = invocation.attachments.get(POLICY).map(str::to_owned);
         let policy = self.reference.policies.of(&mut invocation);
         if policy.options().idempotency == Idempotency::Keyed {
             idempotency::ensure_key(&mut invocation.attachments);
+        }
+        if let Some(budget) = replays::budget(&policy, &invocation) {
+            budget.called(Instant::now());
         }
         let configured = self.reference.prepare(&mut invocation).retries;
         let own = options::take_retries(&mut invocation);
         let waits = invocation.method.kind() == CallKind::Unary
             && invocation.extensions.get::<Replaying>().is_none();
-        let again = if waits { invocation.try_clone() } else { None };
+        let mut again = if waits { invocation.try_clone() } else { None };
+        if let (Some(again), Some(named)) = (&mut again, named) {
+            again.attachments.insert(POLICY, named);
+        }
         let failed = replays::attempt(&self.reference, invocation, None).await;
         let (failure, again) = match (failed, again) {
             (Ok(reply), _) => return Ok(reply),

@@ -23,9 +23,11 @@ use super::{
 use crate::resend::{
     Class,
     backoff::{Backoff, Waits},
+    budget::Budget,
     dead_letter::{Attempt, DeadLetters, Drains, Lost, Reason, strip},
     idempotency::{self, REQUEST_ID},
     metadata::Attempted,
+    policy::Policy,
     pool,
     queue::{DelayQueue, Entry, Full, Pace, Turn, group_of},
 };
@@ -215,14 +217,13 @@ impl Task {
         };
         let policies = &self.reference.policies;
         let policy = policies.of(&mut call);
-        let pool = policy
-            .has_pools()
-            .then(|| policy.pool_of(pool::tag(&call.attachments)));
-        let budget = policy.budget(pool.unwrap_or_default());
-        let is_paid = budget.is_none_or(|budget| budget.take(Instant::now()).is_ok());
-        if !policies.switches().retry_enabled || !is_paid {
+        // What is switched off pays nothing.
+        let is_allowed = policies.switches().retry_enabled
+            && budget(&policy, &call).is_none_or(|budget| budget.take(Instant::now()).is_ok());
+        if !is_allowed {
             return Err(NotDone::NotAllowed);
         }
+        let pool = pool_of(&policy, &call);
         let attempted = Attempted {
             failures: before,
             cause,
@@ -259,7 +260,7 @@ impl Task {
     fn next_wait(&self) -> Duration {
         let mut progress = self.progress.lock();
         let progress = &mut *progress;
-        let policy = self.reference.policies.method(&progress.call.method);
+        let policy = self.reference.policies.of(&mut progress.call());
         let configured = policy.options().backoff.filter(|_| !policy.is_compat());
         let backoff = configured.unwrap_or(Backoff::FAILBACK);
         let chance = &mut self.replays.chance.lock();
@@ -274,7 +275,7 @@ impl Task {
     /// Does with the call what is to be done about calls that are given up: what its policy says, and else its options.
     fn give_up(&self, reason: Reason) -> Result<(), NothingDone> {
         let mut lost = self.lost(reason);
-        let policy = self.reference.policies.method(&lost.call.method);
+        let policy = self.reference.policies.of(&mut self.progress.lock().call());
         if !policy.is_compat() {
             lost.policy = policy.name().to_string();
         }
@@ -359,6 +360,16 @@ pub(super) async fn attempt(
     let call = Box::pin(once(reference, &node, candidates, invocation));
     let result = panics::guard(&method, call).await;
     result.map_err(|status| failed(Some(node), status))
+}
+
+/// What the replays of `call` are taken from.
+pub(super) fn budget<'p>(policy: &'p Policy, call: &Invocation) -> Option<&'p Budget> {
+    policy.budget(pool_of(policy, call).unwrap_or_default())
+}
+
+fn pool_of(policy: &Policy, call: &Invocation) -> Option<usize> {
+    let tag = || pool::tag(&call.attachments);
+    policy.has_pools().then(|| policy.pool_of(tag()))
 }
 
 fn choose(

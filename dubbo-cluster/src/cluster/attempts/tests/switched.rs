@@ -83,6 +83,29 @@ async fn breakers_are_forced_open_and_closed() {
     rig.invoker.invoke(invocation()).await.expect("answers");
 }
 
+#[tokio::test(start_paused = true)]
+async fn forced_closed_no_breaker_stops_a_call_or_its_retries() {
+    let document = "
+policies: { all: { breaker: own, max-attempts: 2, backoff: { kind: none }, budget: none } }
+breakers: { own: { min-calls: 4, open-wait: 1m } }";
+    let rig = Rig::new(document, &providers(2, &unsent()));
+    for _ in 0..10 {
+        rig.fails().await;
+    }
+    let before = rig.made();
+    rig.fails().await;
+    assert_eq!(rig.made(), before, "the breaker of the method is open");
+    let closed = switched("breaker.force-closed: true");
+    rig.resend.set_switches(closed);
+    for call in 1..=3 {
+        let status = rig.fails().await;
+        assert_eq!(rig.made(), before + 2 * call, "{status}");
+    }
+    rig.resend.set_switches(None);
+    rig.fails().await;
+    assert_eq!(rig.made(), before + 6, "it is as open as it was");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_switch_is_seen_by_all_threads_within_fifty_milliseconds_and_whole() {
     let rig = Rig::new("mode: strict", &providers(3, &unsent()));

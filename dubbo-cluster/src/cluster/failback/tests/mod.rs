@@ -3,6 +3,7 @@
 mod accounting;
 mod end;
 mod order;
+mod policies;
 mod storm;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
