@@ -20,7 +20,7 @@ use dubbo_metadata::instance::Labels;
 use dubbo_protocol::filter::RejectedHandler;
 
 use super::{
-    ApplicationMigrationConfig, Config, MetadataType, MethodConfig, OpenApiConfig, ProtocolConfig,
+    ApplicationMigrationConfig, Config, CorsConfig, MetadataType, MethodConfig, CompressionConfig, OpenApiConfig, ProtocolConfig, ReflectionConfig,
     ReferenceConfig, RegistryConfig, RegistryType, Secret, ServiceConfig,
     defaults::APPLICATION_NAME,
     names::{self, FILE_CACHE, Fault, IN_PROCESS, OF_USERS},
@@ -68,6 +68,10 @@ impl Check<'_> {
             let path = format!("dubbo.protocols.{id}");
             self.plugin_opt::<dyn Protocol>(&format!("{path}.name"), protocol.name.as_ref());
             self.openapi(&path, protocol);
+            self.cors(&path, protocol);
+            self.compression(&path, protocol);
+            self.server_limits(&path, protocol);
+            self.reflection(&path, protocol);
             let (name, port) = (protocol.name_or_default(), protocol.port_or_default());
             if name.eq_ignore_ascii_case(IN_PROCESS) {
                 continue;
@@ -96,12 +100,66 @@ impl Check<'_> {
             let path = format!("{path}.{}", bad.key);
             self.error(ProblemKind::Type, &path, &bad.value, bad.message);
         }
-        let name = protocol.name_or_default();
-        let plugin = self.extensions.canonical::<dyn Protocol>(name);
-        if plugin.is_ok_and(|plugin| plugin != TRIPLE) && *openapi != OpenApiConfig::new() {
+        if self.is_not_triple(protocol) && *openapi != OpenApiConfig::new() {
+            let name = protocol.name_or_default();
             let message = format!("only `{TRIPLE}` serves pages, and the protocol is `{name}`");
             self.error(ProblemKind::Conflict, &path, "", message);
         }
+    }
+
+    fn cors(&mut self, path: &str, protocol: &ProtocolConfig) {
+        let path = format!("{path}.triple.cors");
+        let settings = protocol.triple.cors.resolve();
+        for bad in settings.check() {
+            let path = format!("{path}.{}", bad.key);
+            self.error(ProblemKind::Conflict, &path, &bad.value, bad.reason);
+        }
+        if self.is_not_triple(protocol) && protocol.triple.cors != CorsConfig::new() {
+            let name = protocol.name_or_default();
+            let message = format!("only `{TRIPLE}` is called by browsers, and the protocol is `{name}`");
+            self.error(ProblemKind::Conflict, &path, "", message);
+        } else if settings.is_off_but_set() {
+            let message = "has no effect: no page of another origin is let in without `allow-origins`";
+            let problem = self.problem(ProblemKind::NoEffect, &path, "", message);
+            self.problems.warn(problem);
+        }
+    }
+
+    fn server_limits(&mut self, path: &str, protocol: &ProtocolConfig) {
+        if self.is_not_triple(protocol) && protocol.triple.server_params().next().is_some() {
+            let path = format!("{path}.triple");
+            let name = protocol.name_or_default();
+            let message = format!(
+                "only `{TRIPLE}` has the limits that stand here, and the protocol is `{name}`"
+            );
+            self.error(ProblemKind::Conflict, &path, "", message);
+        }
+    }
+
+    fn compression(&mut self, path: &str, protocol: &ProtocolConfig) {
+        let nothing = CompressionConfig::new();
+        if self.is_not_triple(protocol) && protocol.triple.compression != nothing {
+            let path = format!("{path}.triple.compression");
+            let name = protocol.name_or_default();
+            let message = format!("only `{TRIPLE}` compresses, and the protocol is `{name}`");
+            self.error(ProblemKind::Conflict, &path, "", message);
+        }
+    }
+
+    fn reflection(&mut self, path: &str, protocol: &ProtocolConfig) {
+        let nothing = ReflectionConfig::new();
+        if self.is_not_triple(protocol) && protocol.triple.reflection != nothing {
+            let path = format!("{path}.triple.reflection");
+            let name = protocol.name_or_default();
+            let message = format!("only `{TRIPLE}` has it, and the protocol is `{name}`");
+            self.error(ProblemKind::Conflict, &path, "", message);
+        }
+    }
+
+    fn is_not_triple(&self, protocol: &ProtocolConfig) -> bool {
+        let name = protocol.name_or_default();
+        let plugin = self.extensions.canonical::<dyn Protocol>(name);
+        plugin.is_ok_and(|plugin| plugin != TRIPLE)
     }
 
     fn tls(&mut self) {

@@ -43,23 +43,25 @@ mod placeholder;
 mod resolve;
 
 pub use dubbo_core::yaml::{Location, Problem, ProblemKind};
+pub use dubbo_protocol::{Compression, UnknownCompression};
 
 pub use self::{
     env::Environment,
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, ApplicationMigrationConfig, Config, ConfigCenterConfig, ConfiguredRule,
-        ConsumerConfig, EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel,
+        ApplicationConfig, ApplicationMigrationConfig, CompressionConfig, Config, ConfigCenterConfig, ConfiguredRule,
+        ConsumerConfig, CorsConfig, EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel,
         LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType,
         MethodConfig, MetricsConfig, MigrationConfig, OpenApiConfig, ProtocolConfig,
-        ProviderConfig, ReferenceConfig, RegistryConfig, RegistryType, RulesConfig, Secret,
-        Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,
+        ProviderConfig, ReferenceConfig, ReflectionConfig, RegistryConfig, RegistryType, RulesConfig, Secret,
+        Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig, TripleServerConfig,
     },
 };
 
 pub(crate) use self::{
     check::Served,
+    model::compression,
     names::{FILE_CACHE, direct_url},
 };
 

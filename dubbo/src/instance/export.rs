@@ -68,6 +68,7 @@ impl Inner {
                  unset it"
             );
         }
+        self.serve_http(&served.ports()).await?;
         let openapi = self.serve_pages(served).await?;
         self.export_metadata(&bound, openapi).await?;
         self.rules.settled().await;
@@ -252,6 +253,8 @@ fn provider_url(
     descriptor: &ServiceDescriptor,
 ) -> Url {
     let methods = descriptor.method_names().join(",");
+    let usual = || Serialization::of(descriptor);
+    let serialization = service.serialization.unwrap_or_else(usual);
     let url = server_url(protocol)
         .with_path(descriptor.interface())
         .with_params(
@@ -266,7 +269,7 @@ fn provider_url(
             ("interface", descriptor.interface()),
             ("methods", &methods),
             ("side", "provider"),
-            ("serialization", Serialization::of(descriptor).name()),
+            ("serialization", serialization.name()),
             ("timestamp", &now_millis().to_string()),
         ]);
     let triple = &protocol.triple;
@@ -339,10 +342,15 @@ pub(super) fn method_params(
     })
 }
 
-/// Where a protocol is to be served.
+/// Where a protocol is to be served, and what holds for the port there.
 pub(super) fn server_url(protocol: &ProtocolConfig) -> Url {
     let ip = protocol.ip.as_deref().unwrap_or(ALL_ADDRESSES);
-    Url::new(protocol.name_or_default(), ip).with_port(protocol.port_or_default())
+    Url::new(protocol.name_or_default(), ip)
+        .with_port(protocol.port_or_default())
+        .with_params(protocol.triple.compression.server_params())
+        .with_params(protocol.triple.cors.resolve().params())
+        .with_params(protocol.triple.reflection.params())
+        .with_params(protocol.triple.server_params())
 }
 
 /// The parameters that have a value.

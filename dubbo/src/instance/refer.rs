@@ -24,7 +24,7 @@ use super::{
     sources::{Source, join},
 };
 use crate::{
-    config::{Layered as _, ReferenceConfig, defaults},
+    config::{Layered as _, ReferenceConfig, Serialization, compression, defaults},
     error::Error,
 };
 
@@ -67,7 +67,8 @@ impl Inner {
             .serialization
             .and_then(|name| name.misfit(&descriptor));
         let unknown = || unknown_method(config.methods.keys(), &descriptor);
-        if let Some(reason) = misfit.or_else(unknown) {
+        let compression = || compression::misfit(&consumer, &descriptor);
+        if let Some(reason) = misfit.or_else(compression).or_else(unknown) {
             return Err(Error::Refer { service, reason });
         }
 
@@ -268,6 +269,10 @@ impl Inner {
             ("loadbalance", config.loadbalance.clone()),
             ("retries", config.retries.map(|n| n.to_string())),
             ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
+            (
+                "serialization",
+                config.serialization.map(Serialization::name).map(str::to_owned),
+            ),
             ("sticky", config.sticky.map(|b| b.to_string())),
             ("dubbo.tag", config.tag.clone()),
             ("dubbo.force.tag", config.force_tag.map(|b| b.to_string())),
@@ -293,6 +298,7 @@ impl Inner {
                     .map(|d| d.as_millis().to_string()),
             ),
         ]))
+        .with_params(config.triple.compression.client_params())
         .with_params(export::method_params(&config.methods))
     }
 

@@ -79,7 +79,7 @@ settings! {
         group: Option<String>,
         /// `version`, by default that of the application.
         version: Option<String>,
-        /// `serialization`, by default what the service is defined for, as at a provider.
+        /// `serialization`, by default what the provider says, as at a provider: `protobuf` or `json`, or `hessian2`.
         serialization: Option<Serialization>,
         /// `params`: further URL parameters. The settings here win over them.
         params[param]: BTreeMap<String, String>,

@@ -1,7 +1,9 @@
 //! The settings as types: one struct a section, spelled as `docs/spec/config.md` §1 spells its keys.
 
 mod application;
+pub(crate) mod compression;
 mod consumer;
+mod cors;
 mod hessian2;
 mod labels;
 mod limits;
@@ -12,6 +14,7 @@ mod migration;
 mod openapi;
 mod protocol;
 mod provider;
+mod reflection;
 mod registry;
 mod retry;
 mod rules;
@@ -19,6 +22,7 @@ mod secret;
 mod settings;
 mod shutdown;
 mod tls;
+mod triple_server;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +34,9 @@ pub use dubbo_cluster::router::ConfiguredRule;
 use self::settings::settings;
 pub use self::{
     application::{ApplicationConfig, MetadataType},
+    compression::CompressionConfig,
     consumer::{ConsumerConfig, ReferenceConfig},
+    cors::CorsConfig,
     hessian2::Hessian2Config,
     labels::EnvConfig,
     limits::LimitsConfig,
@@ -41,12 +47,14 @@ pub use self::{
     openapi::OpenApiConfig,
     protocol::{ProtocolConfig, TripleConfig},
     provider::{MethodConfig, ProviderConfig, Serialization, ServiceConfig},
+    reflection::ReflectionConfig,
     registry::{RegistryConfig, RegistryType},
     rules::{ConfigCenterConfig, RulesConfig},
     secret::Secret,
     settings::Layered,
     shutdown::ShutdownConfig,
     tls::TlsConfig,
+    triple_server::TripleServerConfig,
 };
 
 settings! {

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::{ProblemKind, Section};
 
-use super::{OpenApiConfig, settings};
+use super::{CompressionConfig, CorsConfig, OpenApiConfig, ReflectionConfig, TripleServerConfig, settings, triple_server};
 use crate::config::{Layered as _, defaults};
 
 settings! {
@@ -93,28 +93,38 @@ settings! {
         /// `max-server-recv-msg-size`, in bytes, by default 4 MiB: the largest message a server takes. A larger one is
         /// refused before it is read.
         max_server_recv_msg_size: Option<u64>,
-        /// `keep-alive-interval`, by default 10 s: how long a consumer's connection may be silent before it is probed. 0
-        /// does not probe.
+        /// `keep-alive-interval`, by default 10 s of a consumer and 1 m of a server: how long a connection may be silent
+        /// before it is probed. 0 does not probe.
         keep_alive_interval: Option<Duration>,
         /// `keep-alive-timeout`, by default 20 s: how long the answer to a probe may take before the connection is given
         /// up.
         keep_alive_timeout: Option<Duration>,
+        /// `compression`: what is sent compressed.
+        compression: CompressionConfig,
+        /// `cors`: which pages of other origins may use a server from a browser.
+        cors: CorsConfig,
         /// `openapi`: documents of what a server serves.
         openapi: OpenApiConfig,
+        /// `reflection`: what gRPC's clients can ask a server about its services.
+        reflection: ReflectionConfig,
+        /// What a server puts up with: keys that stand beside these.
+        server: TripleServerConfig,
     }
 }
 
 impl TripleConfig {
     fn read(s: &mut Section<'_, '_>) -> Self {
         refuse_features(s);
-        let why = "consumers probe their connections; write it under a reference's `protocol_config.triple`";
-        s.no_effect("keep-alive-interval", why);
-        s.no_effect("keep-alive-timeout", why);
         Self {
             max_server_send_msg_size: s.size("max-server-send-msg-size"),
-            max_server_recv_msg_size: s.size("max-server-recv-msg-size"),
+            max_server_recv_msg_size: read_max_body(s),
+            keep_alive_interval: triple_server::time(s, "keep-alive-interval", false),
+            keep_alive_timeout: triple_server::time(s, "keep-alive-timeout", true),
+            compression: s.section("compression", CompressionConfig::read),
+            cors: s.section("cors", CorsConfig::read),
             openapi: s.section("openapi", OpenApiConfig::read),
-            ..Self::default()
+            reflection: s.section("reflection", ReflectionConfig::read),
+            server: TripleServerConfig::read(s),
         }
     }
 
@@ -124,14 +134,42 @@ impl TripleConfig {
         let why = "it limits a server; write it under `dubbo.protocols`";
         s.no_effect("max-server-send-msg-size", why);
         s.no_effect("max-server-recv-msg-size", why);
+        s.no_effect("max-body-size", why);
+        TripleServerConfig::refuse(s);
         let why = "a server describes its services; write it under `dubbo.protocols`";
         s.no_effect("openapi", why);
+        s.no_effect("reflection", why);
+        s.no_effect("cors", "a server lets pages in; write it under `dubbo.protocols`");
         Self {
+            compression: s.section("compression", CompressionConfig::read_client),
             keep_alive_interval: s.duration("keep-alive-interval"),
             keep_alive_timeout: s.duration("keep-alive-timeout"),
             ..Self::default()
         }
     }
+
+    /// What a server puts up with, as parameters of a URL.
+    pub(crate) fn server_params(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
+        let time = |time: Option<Duration>| time.map(|time| time.as_millis().to_string());
+        let probes = [
+            (".keep-alive-interval", time(self.keep_alive_interval)),
+            (".keep-alive-timeout", time(self.keep_alive_timeout)),
+        ];
+        let probes = probes
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        self.server.params().chain(probes)
+    }
+}
+
+/// Reads the largest message that a server takes, by dubbo-go's name or by Java's.
+fn read_max_body(s: &mut Section<'_, '_>) -> Option<u64> {
+    let (ours, java) = (s.size("max-server-recv-msg-size"), s.size("max-body-size"));
+    if ours.is_some() && java.is_some() && ours != java {
+        let message = "says otherwise than `max-server-recv-msg-size`, which is the same limit";
+        s.error("max-body-size", ProblemKind::Conflict, message);
+    }
+    ours.or(java)
 }
 
 /// Reads the parameters that the protocol `dubbo` knows. Those of dubbo-go's network library have no counterpart here.
@@ -168,7 +206,5 @@ const OF_GETTY: [&str; 9] = [
 ];
 
 fn refuse_features(s: &mut Section<'_, '_>) {
-    for key in ["http3", "cors"] {
-        s.unsupported(key);
-    }
+    s.unsupported("http3");
 }

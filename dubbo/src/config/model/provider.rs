@@ -58,7 +58,8 @@ settings! {
         /// `retries`: attempts after the first; published as such a hint, too.
         retries: Option<i32>,
         /// `serialization`, by default what the service is defined for: `protobuf` for one of a proto file, `hessian2` for
-        /// a Java interface. It can be no other.
+        /// a Java interface. `json`, for one of a proto file: consumers that do not say otherwise send messages as JSON, and
+        /// are answered so. Both are read in any case.
         serialization: Option<Serialization>,
         /// `params`: further URL parameters. The settings here win over them.
         params[param]: BTreeMap<String, String>,
@@ -206,14 +207,16 @@ impl MethodConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Serialization {
-    /// `hessian2`.
+    /// `hessian2`: values of Java, for a service without a proto file.
     Hessian2,
-    /// `protobuf`.
+    /// `json`: messages of a proto file in their JSON form, which dubbo-go's peers read too.
+    Json,
+    /// `protobuf`: messages of a proto file.
     Protobuf,
 }
 
 impl Serialization {
-    /// The only one in which the messages of `descriptor`'s methods can be written.
+    /// The one in which the messages of `descriptor`'s methods are written, unless somebody says otherwise.
     pub(crate) fn of(descriptor: &ServiceDescriptor) -> Self {
         if descriptor.is_java() {
             Self::Hessian2
@@ -226,24 +229,29 @@ impl Serialization {
     pub fn name(self) -> &'static str {
         match self {
             Self::Hessian2 => "hessian2",
+            Self::Json => "json",
             Self::Protobuf => "protobuf",
         }
     }
 
     /// What is wrong with it for `descriptor`, if anything is.
     pub(crate) fn misfit(self, descriptor: &ServiceDescriptor) -> Option<String> {
-        let only = Self::of(descriptor);
-        (self != only).then(|| {
-            let (interface, what) = match only {
-                Self::Hessian2 => (descriptor.interface(), "a Java interface"),
-                Self::Protobuf => (descriptor.interface(), "defined in a proto file"),
-            };
-            format!(
-                "`serialization` is `{}`, but `{interface}` is {what}: its messages are written as `{}`",
-                self.name(),
-                only.name()
-            )
-        })
+        let why = match (self, descriptor.is_java()) {
+            (Self::Hessian2, true) | (Self::Json | Self::Protobuf, false) => return None,
+            (Self::Hessian2, false) => {
+                "defined in a proto file: its messages are written as `protobuf` or `json`"
+            }
+            (Self::Json, true) => {
+                "a Java interface: its messages are written as `hessian2`, and no peer reads their arguments as JSON \
+                 within gRPC's framing"
+            }
+            (Self::Protobuf, true) => "a Java interface: its messages are written as `hessian2`",
+        };
+        Some(format!(
+            "`serialization` is `{}`, but `{}` is {why}",
+            self.name(),
+            descriptor.interface()
+        ))
     }
 
     pub(super) fn read(s: &mut Section<'_, '_>) -> Option<Self> {
@@ -251,13 +259,15 @@ impl Serialization {
         match name.to_ascii_lowercase().as_str() {
             "hessian2" => return Some(Self::Hessian2),
             "protobuf" => return Some(Self::Protobuf),
-            "json" | "msgpack" => {
-                let message =
-                    format!("`{name}` is not supported yet; `protobuf` and `hessian2` are");
+            "json" => return Some(Self::Json),
+            "fastjson2" | "msgpack" => {
+                let message = format!(
+                    "`{name}` is not supported; `protobuf`, `json` and `hessian2` are"
+                );
                 s.error("serialization", ProblemKind::Unsupported, message);
             }
             _ => {
-                let message = format!("expected `protobuf` or `hessian2`, found `{name}`");
+                let message = format!("expected `protobuf`, `json` or `hessian2`, found `{name}`");
                 s.error("serialization", ProblemKind::Type, message);
             }
         }

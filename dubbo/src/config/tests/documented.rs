@@ -4,7 +4,7 @@ use crate::config::{
 };
 
 /// The keys of a section, which `Debug` shows as fields: those of a section in it with its name before them.
-fn keys(section: &impl std::fmt::Debug) -> Vec<String> {
+pub(super) fn keys(section: &impl std::fmt::Debug) -> Vec<String> {
     let text = format!("{section:#?}");
     let mut within = Vec::new();
     let mut keys = Vec::new();

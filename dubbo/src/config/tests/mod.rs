@@ -16,6 +16,7 @@ mod layers;
 mod model;
 mod registries;
 mod report;
+mod triple_limits;
 
 /// What `load` says about a text: the errors, then the warnings, one a line.
 fn report(text: &str) -> String {

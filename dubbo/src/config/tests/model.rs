@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use dubbo_cluster::migration::MigrationStep;
 use dubbo_hessian2::{CheckMode, LoneSurrogates};
+use dubbo_protocol::Compression;
 
 use super::*;
 
@@ -27,6 +28,38 @@ fn every_key_sets_what_its_builder_method_sets() {
                 TripleConfig::new()
                     .max_server_send_msg_size(8_000_000)
                     .max_server_recv_msg_size(16 << 20)
+                    .keep_alive_interval(ms(30_000))
+                    .keep_alive_timeout(ms(5_000))
+                    .server(
+                        TripleServerConfig::new()
+                            .connection_initial_window_size(4 << 20)
+                            .handshake_timeout(ms(2_000))
+                            .initial_window_size(65_535)
+                            .max_concurrent_streams(200)
+                            .max_connection_age(ms(3_600_000))
+                            .max_connection_age_grace(ms(0))
+                            .max_connection_idle(ms(300_000))
+                            .max_connections(10_000)
+                            .max_frame_size(16_384)
+                            .max_header_count(100)
+                            .max_header_list_size(32 << 10)
+                            .max_unfinished_size(64_000_000)
+                            .request_timeout(ms(10_000)),
+                    )
+                    .compression(
+                        CompressionConfig::new()
+                            .send(vec![Compression::Zstd, Compression::Gzip])
+                            .min_size(2_000),
+                    )
+                    .cors(
+                        CorsConfig::new()
+                            .allow_origins(["https://*.example.com", "http://localhost:3000"])
+                            .allow_methods(["POST"])
+                            .allow_headers(["x-a", "x-b"])
+                            .expose_headers(["x-cost"])
+                            .allow_credentials(true)
+                            .max_age(Duration::from_mins(10)),
+                    )
                     .openapi(
                         OpenApiConfig::new()
                             .enabled(true)
@@ -38,7 +71,8 @@ fn every_key_sets_what_its_builder_method_sets() {
                             .default_produces_media_types(["application/json", "text/json"])
                             .default_http_status_codes(["200", "default"])
                             .setting("redoc.cdn", "https://cdn.example"),
-                    ),
+                    )
+                    .reflection(ReflectionConfig::new().enable(false)),
             ),
         )
         .protocol("inside", ProtocolConfig::new().name("injvm").port(0))
@@ -198,7 +232,7 @@ fn consumer() -> ConsumerConfig {
                 .retries(1)
                 .group("g1")
                 .version("007")
-                .serialization(Serialization::Protobuf)
+                .serialization(Serialization::Json)
                 .param("a", "b")
                 .sticky(true)
                 .timeout(ms(800))
@@ -207,7 +241,8 @@ fn consumer() -> ConsumerConfig {
                 .triple(
                     TripleConfig::new()
                         .keep_alive_interval(ms(1_000))
-                        .keep_alive_timeout(ms(2_000)),
+                        .keep_alive_timeout(ms(2_000))
+                        .compression(CompressionConfig::new().send(vec![Compression::Deflate])),
                 ),
         )
 }
@@ -251,6 +286,29 @@ dubbo:
       triple:
         max-server-send-msg-size: 8mb
         max-server-recv-msg-size: 16mib
+        keep-alive-interval: 30s
+        keep-alive-timeout: 5s
+        connection-initial-window-size: 4mib
+        handshake-timeout: 2s
+        initial-window-size: 65535
+        max-concurrent-streams: 200
+        max-connection-age: 1h
+        max-connection-age-grace: 0
+        max-connection-idle: 5m
+        max-connections: 10000
+        max-frame-size: 16kib
+        max-header-count: 100
+        max-header-list-size: 32kib
+        max-unfinished-size: 64mb
+        request-timeout: 10s
+        compression: {send: [zstd, gzip], min-size: 2kb}
+        cors:
+          allow-origins: ['https://*.example.com', 'http://localhost:3000']
+          allow-methods: POST
+          allow-headers: x-a, x-b
+          expose-headers: [x-cost]
+          allow-credentials: true
+          max-age: 600
         openapi:
           enabled: true
           path: docs
@@ -261,6 +319,7 @@ dubbo:
           default-produces-media-types: [application/json, text/json]
           default-http-status-codes: [200, default]
           settings: {redoc.cdn: https://cdn.example}
+        reflection: {enable: false}
     inside: {name: injvm, port: -1}
   registries:
     local:
@@ -320,13 +379,13 @@ dubbo:
         retries: 1
         group: g1
         version: 007
-        serialization: protobuf
+        serialization: json
         params: {a: b}
         sticky: true
         timeout: 800
         check: true
         methods: [{name: Get, timeout: 0}]
-        protocol_config: {triple: {keep-alive-interval: 1s, keep-alive-timeout: 2s}}
+        protocol_config: {triple: {keep-alive-interval: 1s, keep-alive-timeout: 2s, compression: {send: deflate}}}
   shutdown:
     timeout: 10s
     step-timeout: -1s

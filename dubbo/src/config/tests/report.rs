@@ -71,6 +71,21 @@ fn what_contradicts_itself_is_refused() {
             "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
         ),
         (
+            "protocols: {a: {triple: {cors: {allow-origins: ['*'], allow-credentials: true, expose-headers: x y}}}, \
+             b: {port: 1, triple: {cors: {allow-origins: [a.test, 'https://*'], max-age: soon}}}, \
+             c: {name: injvm, triple: {cors: {allow-origins: a.test}}}, d: {port: 2, triple: {cors: {max-age: 1}}}}",
+            "t.yaml:2:51: dubbo.protocols.a.triple.cors.allow-origins: `*` cannot go together with `allow-credentials`, \
+             which would let every page act for its visitor; list the origins\n\
+             t.yaml:2:98: dubbo.protocols.a.triple.cors.expose-headers: `x y` is no name of a header\n\
+             t.yaml:2:159: dubbo.protocols.b.triple.cors.allow-origins: `https://*` has a `*` where none can be: write `*` \
+             for every page, or `https://*.example.com`\n\
+             t.yaml:2:182: dubbo.protocols.b.triple.cors.max-age: expected a duration such as `10m`, or a number of seconds, \
+             found `soon`\n\
+             t.yaml:2:217: dubbo.protocols.c.triple.cors: only `tri` is called by browsers, and the protocol is `injvm`\n\
+             warning: t.yaml:2:272: dubbo.protocols.d.triple.cors: has no effect: no page of another origin is let in \
+             without `allow-origins`",
+        ),
+        (
             "protocols: {a: {triple: {openapi: {path: /, info-titel: x, default-http-status-codes: [200, 20], \
              default-consumes-media-types: json, settings: {swagger.cdn: x}}}}, b: {name: injvm, triple: {openapi: {enabled: true}}}}",
             "t.yaml:2:44: dubbo.protocols.a.triple.openapi.path: `/` is no path of a page\n\
@@ -81,6 +96,26 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:160: dubbo.protocols.a.triple.openapi.settings.swagger.cdn: `swagger.cdn` is no setting of the \
              pages; there are `swagger-ui.cdn`, `swagger-ui.settings.*` and `redoc.cdn`\n\
              t.yaml:2:193: dubbo.protocols.b.triple.openapi: only `tri` serves pages, and the protocol is `injvm`",
+        ),
+        (
+            "protocols: {b: {name: injvm, triple: {reflection: {enable: false}}}}\n  consumer: {references: {R: {url: 'h:1', \
+             protocol_config: {triple: {reflection: {enable: false}}}}}}",
+            "t.yaml:2:54: dubbo.protocols.b.triple.reflection: only `tri` has it, and the protocol is `injvm`\n\
+             warning: t.yaml:3:73: dubbo.consumer.references.R.protocol_config.triple.reflection: has no effect: a server \
+             describes its services; write it under `dubbo.protocols`",
+        ),
+        (
+            "protocols: {a: {triple: {compression: {send: [gzip, br, lz4], min-size: x, level: 9}}}, \
+             b: {name: injvm, triple: {compression: {min-size: 1}}}}\n  consumer: {references: {R: {url: 'h:1', \
+             protocol_config: {triple: {compression: {send: 'gzip,zstd'}}}}}}",
+            "t.yaml:2:48: dubbo.protocols.a.triple.compression.send: the compression \"br\" is not known here; use one of gzip, \
+             deflate and zstd, or identity\n\
+             t.yaml:2:48: dubbo.protocols.a.triple.compression.send: the compression \"lz4\" is not known here; use one of gzip, \
+             deflate and zstd, or identity\n",
+        ),
+        (
+            "consumer: {references: {A: {url: 'h:1', serialization: msgpack}, B: {url: 'h:1', serialization: avro}}}",
+            "x",
         ),
         (
             "tls_config: {tls-cert-file: c.pem}",
@@ -257,7 +292,6 @@ dubbo:
     let want = "
 warning: t.yaml:3:3: dubbo.cache_file: has no effect: dubbo-go does not read it either
 warning: t.yaml:5:21: dubbo.protocols.tri.max-server-recv-msg-size: deprecated, write `triple.max-server-recv-msg-size`
-warning: t.yaml:5:94: dubbo.protocols.tri.triple.keep-alive-timeout: has no effect: consumers probe their connections; write it under a reference's `protocol_config.triple`
 warning: t.yaml:6:85: dubbo.registries.a.simplified: has no effect: dubbo-go does not read it either
 warning: t.yaml:7:39: dubbo.provider.tracing-key: has no effect: dubbo-go does not read it either
 warning: t.yaml:9:5: dubbo.consumer.proxy: has no effect: dubbo-go does not read it either
