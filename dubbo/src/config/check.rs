@@ -559,7 +559,16 @@ impl Check<'_> {
         }
     }
 
+    /// A parameter that Dubbo Java reads and nothing here does.
+    fn scope(&mut self, path: &str, params: &BTreeMap<String, String>) {
+        if let Some(scope) = params.get("scope") {
+            let message = "is read by nobody: the protocol says where a service is called, and `injvm` is this instance";
+            self.error(ProblemKind::Unsupported, &format!("{path}.params.scope"), scope, message);
+        }
+    }
+
     fn reference(&mut self, path: &str, reference: &ReferenceConfig) {
+        self.scope(path, &reference.params);
         self.consumer_filters(path, reference.filter.as_ref());
         self.plugin_opt::<dyn Protocol>(&format!("{path}.protocol"), reference.protocol.as_ref());
         self.plugin_opt::<dyn Cluster>(&format!("{path}.cluster"), reference.cluster.as_ref());
