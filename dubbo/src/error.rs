@@ -40,10 +40,10 @@ pub enum Error {
         /// Why not.
         source: ProtocolError,
     },
-    /// Pages cannot be served beside calls.
-    #[error("cannot serve pages at {path}: {source}")]
-    Pages {
-        /// Where they were to be.
+    /// HTTP requests cannot be answered beside calls.
+    #[error("cannot serve HTTP at {path}: {source}")]
+    Http {
+        /// The path they were to have.
         path: String,
         /// Why not.
         source: ProtocolError,

@@ -90,6 +90,7 @@
 pub mod codegen;
 pub mod config;
 mod error;
+pub mod http;
 mod instance;
 mod link;
 mod logging;
@@ -156,6 +157,7 @@ pub mod spi {
         cluster, config_center, discovery, explain, filter, invocation, invoker, list, metadata,
         payload, protocol, registry, subscription, text_map, tls,
     };
+    pub use dubbo_core::extension::BoxError;
     pub use dubbo_protocol::filter::{AccessKey, AccessKeyStorage, RejectedHandler};
 }
 

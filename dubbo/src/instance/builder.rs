@@ -5,15 +5,20 @@ use std::{
     sync::Arc,
 };
 
+use ::http::{Request, Response};
+use bytes::Bytes;
 use dubbo_core::{
     extension::{BoxError, ExtensionContext, ExtensionError, ExtensionPoint, Extensions},
+    http::HttpBody,
     protocol::Protocol,
     provider::Service,
     url::Url,
 };
 use dubbo_metadata::consumer::Fetch;
+use http_body::Body;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tower_service::Service as TowerService;
 
 use super::{
     Inner, Instance, Phase, Protocols, Running,
@@ -21,6 +26,7 @@ use super::{
     definitions::Definitions,
     filters::Filters,
     host::ToRegistry,
+    http::{self, Mounted},
     migration::Readiness,
     refer::unknown_method,
     registries::{Caches, Registries},
@@ -35,6 +41,7 @@ use crate::{
         TlsConfig, defaults,
     },
     error::Error,
+    http::OfTower,
     logging,
     metadata_service::{FetchOptions, RpcFetch},
 };
@@ -49,6 +56,7 @@ pub struct InstanceBuilder {
     code: Config,
     extensions: Result<Extensions, ExtensionError>,
     provided: Vec<Provided>,
+    mounted: Vec<Mounted>,
 }
 
 /// A service and its options: from code at first, complete once built.
@@ -75,6 +83,7 @@ impl InstanceBuilder {
             code: Config::new(),
             extensions: Extensions::linked(),
             provided: Vec::new(),
+            mounted: Vec::new(),
         }
     }
 
@@ -169,6 +178,31 @@ impl InstanceBuilder {
         self
     }
 
+    /// Serves HTTP requests for `path` and what is below by `service`, on the port of every protocol `tri`, over HTTP/1.1 and
+    /// HTTP/2: a router of axum, or any other service of `tower`. Each request gets a clone of it.
+    ///
+    /// Of several the longest path that fits answers. What is exported comes first, so `/` is for whatever no service takes.
+    /// Requests keep their whole path. They come with the ends of their connection,
+    /// [`Peer`](crate::spi::invocation::Peer), among their extensions; filters do not see them, CORS and TLS of the port hold for
+    /// them too, and how large a body may be is the service's own business. WebSocket is refused.
+    ///
+    /// A caller that hangs up drops the future, and the body of the answer. A panic or an error of the service is answered
+    /// with status 500. A shutdown lets the answers under way finish, as it does with calls.
+    pub fn http<S, B>(mut self, path: impl Into<String>, service: S) -> Self
+    where
+        S: TowerService<Request<HttpBody>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        self.mounted.push(Mounted {
+            path: path.into(),
+            handler: Arc::new(OfTower(service)),
+        });
+        self
+    }
+
     /// The instance, if everything about it is right.
     ///
     /// # Errors
@@ -180,10 +214,14 @@ impl InstanceBuilder {
         let mut draft = self.draft;
         let mut config = self.code;
         config.complete_from(&draft.config);
-        if config.protocols.is_empty() && !self.provided.is_empty() {
+        let serves = !self.provided.is_empty() || !self.mounted.is_empty();
+        if config.protocols.is_empty() && serves {
             config = config.protocol(defaults::PROTOCOL, ProtocolConfig::new());
         }
         let provided = complete_services(self.provided, &mut config, &mut draft);
+        for problem in http::problems(&self.mounted, &config, &extensions) {
+            draft.refuse(problem);
+        }
         draft.config = config;
         let to_registry = ToRegistry::of(&draft.environment).unwrap_or_else(|problem| {
             draft.refuse(problem);
@@ -211,6 +249,7 @@ impl InstanceBuilder {
             config,
             extensions,
             provided,
+            mounted: self.mounted,
             protocols,
             registries,
             rules,

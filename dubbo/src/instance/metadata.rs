@@ -16,7 +16,7 @@ use dubbo_metadata::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{ConsumerSeen, Inner, definitions::Definitions, export, migration::Readiness};
+use super::{ConsumerSeen, Inner, TRIPLE, definitions::Definitions, export, migration::Readiness};
 use crate::{
     config::{Config, MetadataType, ProtocolConfig},
     error::Error,
@@ -354,10 +354,9 @@ fn server_of(url: &Url, protocol: &str, port: Option<u16>) -> Url {
     if let Some(port) = port.or_else(|| url.port()) {
         server = server.with_port(port);
     }
-    match url.param("ssl-enabled") {
-        Some(secure) => server.with_param("ssl-enabled", secure),
-        None => server,
-    }
+    // What holds for the port, which is said by everything that is exported there.
+    let of_port = |key: &str| key == "ssl-enabled" || key.starts_with('.');
+    server.with_params(url.params().filter(|(key, _)| of_port(key)))
 }
 
 /// Whether consumers may ask this application itself.
@@ -365,5 +364,3 @@ fn is_wanted(config: &Config) -> bool {
     config.application.metadata_type != Some(MetadataType::Remote)
         || config.metadata.export_in_remote != Some(false)
 }
-
-const TRIPLE: &str = "tri";

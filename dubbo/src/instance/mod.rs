@@ -7,6 +7,7 @@ mod explain;
 mod export;
 mod filters;
 mod host;
+mod http;
 mod metadata;
 mod migration;
 mod openapi;
@@ -48,6 +49,7 @@ use self::{
     definitions::Definitions,
     filters::Filters,
     host::ToRegistry,
+    http::Mounted,
     metadata::Told,
     migration::Readiness,
     registries::Registries,
@@ -57,6 +59,7 @@ use self::{
 use crate::{
     config::{Config, Environment, LoadOptions, ReferenceConfig},
     error::Error,
+    route,
 };
 
 /// An application: its services, its references and what connects them.
@@ -69,6 +72,7 @@ struct Inner {
     config: Config,
     extensions: Extensions,
     provided: Vec<Provided>,
+    mounted: Vec<Mounted>,
     protocols: Protocols,
     registries: Registries,
     rules: Rules,
@@ -97,7 +101,9 @@ struct Running {
     exporters: Vec<Box<dyn Exporter>>,
     /// The metadata service's.
     metadata: Vec<Box<dyn Exporter>>,
-    /// Those that are served beside calls.
+    /// What is mounted beside calls.
+    http: Vec<Box<dyn Exporter>>,
+    /// Documents, beside calls too.
     pages: Vec<Box<dyn Exporter>>,
     /// Registered each by itself, with the position of the registry.
     registered: Vec<(usize, Url)>,
@@ -284,13 +290,27 @@ impl Instance {
     /// Why there are providers of `service` or none: each step from the question to those that can be called, for every
     /// reference to it and for every registry that is asked. `service` is a service key, `group/interface:version`.
     ///
-    /// Of a service that there is no reference to, the registries are asked as one with the consumer's defaults would.
+    /// Of a service that there is no reference to, the registries are asked as one with the consumer's defaults would. What
+    /// routers leave out is told for a call without arguments and attachments, whose method no rule names; for another call
+    /// there is [`explain_call`](Self::explain_call).
     ///
     /// # Errors
     ///
     /// `service` is no service key, or a registry cannot be asked for it.
     pub async fn explain(&self, service: &str) -> Result<Explanation, Error> {
         self.0.explain(service).await
+    }
+
+    /// Why there are providers for this very call or none: as [`explain`](Self::explain), with what each router leaves for
+    /// the method, the arguments and the attachments of `call`. Of what it says about its consumer `group` and `version`
+    /// count, which are of the service; for the rest each reference is its own consumer.
+    ///
+    /// # Errors
+    ///
+    /// A registry cannot be asked for it.
+    pub async fn explain_call(&self, call: &route::Request) -> Result<Explanation, Error> {
+        let service = call.service_key();
+        self.0.explain_call(service, &call.invocation()).await
     }
 
     /// The URLs of the services that are exported, with the addresses that are really served at.
@@ -301,6 +321,13 @@ impl Instance {
             .iter()
             .map(|exporter| exporter.url().clone())
             .collect()
+    }
+
+    /// The URLs of what [`http`](InstanceBuilder::http) serves, with the addresses that are really served at.
+    pub fn mounted(&self) -> Vec<Url> {
+        let running = self.0.running.lock();
+        let mounted = running.http.iter();
+        mounted.map(|exporter| exporter.url().clone()).collect()
     }
 
     /// Serves until SIGTERM or SIGINT (or [`shutdown`](Self::shutdown) from elsewhere), then shuts down. Starts first
@@ -363,6 +390,8 @@ const ENDED_MEANWHILE: Error = Error::State("the instance was shut down while it
 
 /// The protocol of calls within the process.
 const INJVM: &str = "injvm";
+
+const TRIPLE: &str = "tri";
 
 /// `GreeterClient` for `greet::GreeterClient`.
 fn client_name<C>() -> &'static str {

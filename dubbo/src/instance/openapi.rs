@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use dubbo_core::{
-    protocol::{Pages, Protocol, ProtocolError},
+    http::HttpHandler,
+    protocol::{Protocol, ProtocolError},
     service::{ServiceDescriptor, ServiceKey},
     url::Url,
 };
 use dubbo_metadata::openapi::{DEFAULT_GROUP, Documented, NoPages, OpenApi, OpenApiPages};
 
-use super::{ENDED_MEANWHILE, Inner};
+use super::{ENDED_MEANWHILE, Inner, TRIPLE};
 use crate::{config::OpenApiConfig, error::Error};
 
 /// What is served by the protocols of each id.
@@ -27,6 +28,16 @@ impl<'i> Served<'i> {
         };
         let served = self.0.entry(id).or_default();
         served.push((url.clone(), documented));
+    }
+}
+
+impl Served<'_> {
+    /// The ports of the protocols that serve anything, by id.
+    pub(super) fn ports(&self) -> BTreeMap<String, u16> {
+        let served = self.0.iter();
+        served
+            .filter_map(|(id, served)| Some(((*id).to_owned(), served.first()?.0.port()?)))
+            .collect()
     }
 }
 
@@ -59,16 +70,16 @@ impl Inner {
                 }
             }
             let api = open_api(config, services);
-            let pages: Arc<dyn Pages> = if is_on {
+            let pages: Arc<dyn HttpHandler> = if is_on {
                 Arc::new(OpenApiPages::new(&api))
             } else {
                 Arc::new(NoPages)
             };
             let path = &api.settings().path;
-            match self.mount(&at.with_path(path), pages).await {
-                // Somebody's own Triple need not have pages where nobody wants any.
-                Err(Error::Pages {
-                    source: ProtocolError::NoPages { .. },
+            match self.mount_pages(&at.with_path(path), pages).await {
+                // Somebody's own Triple need not have pages where nobody wants any, and the application may have its own.
+                Err(Error::Http {
+                    source: ProtocolError::NoHttp { .. } | ProtocolError::Duplicate { .. },
                     ..
                 }) if !is_on => {}
                 mounted => mounted?,
@@ -80,11 +91,11 @@ impl Inner {
         Ok(everywhere.map(|(config, services)| open_api(&config, services)))
     }
 
-    async fn mount(&self, server: &Url, pages: Arc<dyn Pages>) -> Result<(), Error> {
+    async fn mount_pages(&self, server: &Url, pages: Arc<dyn HttpHandler>) -> Result<(), Error> {
         let mounted = super::protocol(&self.extensions, &self.protocols, server.protocol())?
             .mount(server, pages)
             .await
-            .map_err(|source| Error::Pages {
+            .map_err(|source| Error::Http {
                 path: format!("/{}", server.path()),
                 source,
             })?;
@@ -104,5 +115,3 @@ fn open_api(config: &OpenApiConfig, services: Vec<Documented>) -> OpenApi {
 
 /// The parameter of a service that says in which group of documents it is, as dubbo-go calls it.
 const GROUP: &str = "openapi.group";
-
-const TRIPLE: &str = "tri";
