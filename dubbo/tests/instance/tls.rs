@@ -1,9 +1,9 @@
 //! `tls_config`: who speaks to whom, and what is said when they do not (`docs/spec/config.md` §7).
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use dubbo::{
-    Code, Instance, Status,
+    Code, Instance, Retry, Status,
     config::{ReferenceConfig, TlsConfig},
 };
 use dubbo_test::{
@@ -19,7 +19,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::rig::{consume_with, greet, load, named, url_of};
+use crate::{
+    applications::{Shared, TRIPLE},
+    rig::{consume_with, greet, load, named, url_of},
+};
 
 /// A provider with these keys of `tls_config`.
 async fn provide(tls: &str) -> Instance {
@@ -275,6 +278,73 @@ async fn what_is_set_in_code_is_as_good_and_consumers_are_told() {
         .expect("refers");
     assert_eq!(outcome(&client).await.expect("it works"), "p");
     soon("the end", both.shutdown(Duration::from_secs(5))).await;
+}
+
+#[tokio::test]
+async fn providers_found_in_a_registry_are_called_by_the_same_rules() {
+    let authority = Authority::new();
+    let tls = |keys: String| format!("tls_config: {{{keys}}}");
+    let mutual = || tls(ca(&authority) + &own(&authority.issue(&["127.0.0.1"])));
+    for kind in ["application", "interface"] {
+        let shared = Shared::new();
+        let registries = format!(
+            "registries: {{r: {{address: 'shared://here', registry-type: {}}}}}",
+            if kind == "application" {
+                "service"
+            } else {
+                kind
+            }
+        );
+        let mut providers = Vec::new();
+        for name in ["one", "two"] {
+            let sections = format!(
+                "application: {{name: app}}, {TRIPLE}, {registries}, {}",
+                mutual()
+            );
+            let provider = shared.load(&sections).provide(named(name)).build();
+            let provider = provider.expect("valid");
+            provider.start().await.expect("starts");
+            providers.push(provider);
+        }
+        let consume = async |tls: String| {
+            let sections = format!(
+                "{registries}, {tls}, consumer: {{check: false, references: {{GreeterClient: {{retries: 0}}}}}}"
+            );
+            let consumer = shared.load(&sections).build().expect("valid");
+            consumer.refer::<GreeterClient>().await.expect("refers")
+        };
+        let known = consume(mutual()).await;
+        let mut answered = BTreeSet::new();
+        soon("answers of both", async {
+            while answered.len() < 2 {
+                match greet(&known, "x").await {
+                    Ok(name) => drop(answered.insert(name)),
+                    // Who was found has yet to be connected to.
+                    Err(status) => assert_eq!(status.retry(), Retry::Safe, "{status}"),
+                }
+            }
+        })
+        .await;
+
+        for (tls, want) in [
+            (tls(ca(&authority)), "demands a certificate"),
+            (
+                tls(String::new()),
+                "if it demands TLS, set `dubbo.tls_config.ca-cert-file`",
+            ),
+        ] {
+            let stranger = consume(tls).await;
+            soon(want, async {
+                loop {
+                    let message = refusal(&stranger).await;
+                    if message.contains(want) {
+                        break;
+                    }
+                }
+            })
+            .await;
+        }
+    }
 }
 
 #[tokio::test]
