@@ -1,56 +1,39 @@
-//! How soon calls are over.
+//! How long calls keep the thread that makes them.
 
 use std::{
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The paces of the methods of one service, by their number.
 #[derive(Debug, Clone)]
-pub(super) struct Paces {
-    began: Instant,
-    methods: Arc<[Method]>,
-}
+pub(super) struct Paces(Arc<[AtomicU32]>);
 
-/// The pace of one method.
+/// The pace of one method: how long its calls keep a thread, on average, in nanoseconds. What is polled for longer, such as a
+/// thread that the system has put aside, counts by its length, so that one such call in a thousand is none too many for
+/// calls that are quick, and one in ten is.
+///
+/// Calls that end at the same time on several connections may lose a measurement. It is a guess.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    paces: Paces,
+    all: Paces,
     method: usize,
 }
 
-/// All of it may be lost when calls end at the same time on several connections: it is a guess.
-#[derive(Debug)]
-struct Method {
-    /// How many calls have to be quick yet before it counts as quick.
-    left: AtomicU32,
-    /// How often it was not, lately.
-    strikes: AtomicU32,
-    /// When it last was not, in seconds after the beginning.
-    struck: AtomicU32,
-}
-
 impl Paces {
-    /// Those of `methods` methods, of which nothing is known: their first calls have to show it.
+    /// Those of `methods` methods, of which nothing is known: their calls have to show that they are quick.
     pub(super) fn of(methods: usize) -> Self {
-        let unknown = || Method {
-            left: AtomicU32::new(PROOF),
-            strikes: AtomicU32::new(0),
-            struck: AtomicU32::new(0),
-        };
-        Self {
-            began: Instant::now(),
-            methods: std::iter::repeat_with(unknown).take(methods).collect(),
-        }
+        let unknown = || AtomicU32::new(UNKNOWN);
+        Self(std::iter::repeat_with(unknown).take(methods).collect())
     }
 
     /// The pace of the method with this number.
     pub(super) fn of_method(&self, method: usize) -> Option<Pace> {
-        (method < self.methods.len()).then(|| Pace {
-            paces: self.clone(),
+        (method < self.0.len()).then(|| Pace {
+            all: self.clone(),
             method,
         })
     }
@@ -59,89 +42,93 @@ impl Paces {
 impl Pace {
     /// Whether a call is over, or waits for something, so soon that a task of its own would cost more.
     pub(super) fn is_quick(&self) -> bool {
-        self.method().left.load(Ordering::Relaxed) == 0
+        self.average().load(Ordering::Relaxed) <= QUICK
     }
 
     /// Notes how long a call kept its thread.
     pub(super) fn note(&self, took: Duration) {
-        let method = self.method();
-        let left = method.left.load(Ordering::Relaxed);
-        if took <= QUICK {
-            if left > 0 {
-                method.left.store(left - 1, Ordering::Relaxed);
-            }
+        let took = u32::try_from(took.as_nanos()).unwrap_or(u32::MAX);
+        let before = self.average().load(Ordering::Relaxed);
+        if took <= QUICK && before <= QUICK / 2 {
+            // Nothing to learn, and the processors need not pass it around.
             return;
         }
-        let now = u32::try_from(self.paces.began.elapsed().as_secs()).unwrap_or(u32::MAX);
-        let forgotten = now.saturating_sub(method.struck.load(Ordering::Relaxed)) > MEMORY;
-        let strikes = match method.strikes.load(Ordering::Relaxed) {
-            _ if forgotten => 0,
-            strikes => (strikes + 1).min(MOST_STRIKES),
-        };
-        method.struck.store(now, Ordering::Relaxed);
-        method.strikes.store(strikes, Ordering::Relaxed);
-        method.left.store(PROOF << strikes, Ordering::Relaxed);
+        let after = before - before / WEIGHT + took / WEIGHT;
+        self.average().store(after, Ordering::Relaxed);
     }
 
-    fn method(&self) -> &Method {
-        &self.paces.methods[self.method]
+    fn average(&self) -> &AtomicU32 {
+        &self.all.0[self.method]
     }
 }
 
-/// Twenty times what an ordinary small call takes, and no more than the other calls of a connection can wait.
-const QUICK: Duration = Duration::from_micros(50);
+/// Some ten times what an ordinary small call takes, and no more than the other calls of a connection can wait.
+const QUICK: u32 = 50_000;
 
-/// So many quick calls, one after another, make a quick method; twice as many after each that was not.
-const PROOF: u32 = 32;
-const MOST_STRIKES: u32 = 12;
+/// It takes some hundred quick calls to show it.
+const UNKNOWN: u32 = 4 * QUICK;
 
-/// After so many seconds it is forgotten that a method was slow: a machine that is busy makes any call slow.
-const MEMORY: u32 = 10;
+/// The newest call counts for so little of the average.
+const WEIGHT: u32 = 256;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SLOW: Duration = Duration::from_micros(51);
-
-    fn quick_calls_until_it_counts(pace: &Pace) -> u32 {
+    fn calls_until_quick(pace: &Pace) -> usize {
         let mut calls = 0;
         while !pace.is_quick() {
-            pace.note(QUICK);
+            pace.note(Duration::from_micros(3));
             calls += 1;
         }
         calls
     }
 
     #[test]
-    fn a_method_has_to_show_that_it_is_quick_and_more_so_after_it_was_not() {
+    fn a_method_has_to_show_that_it_is_quick() {
         let paces = Paces::of(2);
         let pace = paces.of_method(0).expect("there");
-        assert_eq!(quick_calls_until_it_counts(&pace), PROOF);
-        let mut asked = Vec::new();
-        for _ in 0..14 {
-            pace.note(SLOW);
-            asked.push(quick_calls_until_it_counts(&pace) / PROOF);
-        }
-        assert_eq!(
-            asked,
-            [
-                2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096
-            ]
-        );
+        assert!((300..500).contains(&calls_until_quick(&pace)));
         assert!(!paces.of_method(1).expect("there").is_quick());
         assert!(paces.of_method(2).is_none());
     }
 
     #[test]
-    fn a_method_that_was_slow_long_ago_starts_anew() {
-        let mut paces = Paces::of(1);
-        let past = Instant::now().checked_sub(Duration::from_secs(100));
-        paces.began = past.expect("a clock that runs for longer");
-        let pace = paces.of_method(0).expect("there");
-        pace.note(SLOW);
-        assert_eq!(quick_calls_until_it_counts(&pace), PROOF);
-        pace.note(SLOW);
-        assert_eq!(quick_calls_until_it_counts(&pace), 2 * PROOF);
+    fn calls_that_keep_their_thread_are_soon_known_by_it() {
+        for (millis, calls) in [(100, 1), (20, 1), (1, 16)] {
+            let pace = Paces::of(1).of_method(0).expect("there");
+            calls_until_quick(&pace);
+            let mut slow = 0;
+            while pace.is_quick() {
+                pace.note(Duration::from_millis(millis));
+                slow += 1;
+            }
+            assert!(slow <= calls, "{slow} calls of {millis} ms");
+            assert!(calls_until_quick(&pace) > 0);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_put_aside_now_and_then_does_not_make_a_method_slow() {
+        let pace = Paces::of(1).of_method(0).expect("there");
+        calls_until_quick(&pace);
+        let mut quick = 0;
+        for call in 0..100_000 {
+            let aside = call % 1_000 == 999;
+            let took = if aside { 4_000 } else { 3 };
+            pace.note(Duration::from_micros(took));
+            quick += usize::from(pace.is_quick());
+        }
+        assert!(quick > 99_000, "{quick} of 100,000");
+    }
+
+    #[test]
+    fn the_longest_call_is_counted_without_overflow() {
+        let pace = Paces::of(1).of_method(0).expect("there");
+        for _ in 0..10_000 {
+            pace.note(Duration::MAX);
+        }
+        assert!(!pace.is_quick());
+        assert!(calls_until_quick(&pace) > 1_000);
     }
 }
