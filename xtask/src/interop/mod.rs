@@ -30,6 +30,7 @@ use std::{
 use crate::failure::Failure;
 
 use self::{
+    build::Programs,
     cases::Case,
     options::{Matrix, Options},
     play::{Direction, Played, Wanted},
@@ -75,7 +76,17 @@ fn play_matrix(options: &Options) -> Result<bool, Failure> {
     let cases = options.select(cases::all())?;
     let mut table = Table::of(&cases);
     let (routes, protocols) = (options.matrix.routes(), options.protocols());
-    table.play(&cases, routes, &protocols, options.record.as_deref())?;
+    let programs = [
+        &build::peers(routes[0].consumer)?,
+        &build::peers(routes[0].provider)?,
+    ];
+    table.play(
+        &cases,
+        routes,
+        programs,
+        &protocols,
+        options.record.as_deref(),
+    )?;
     let failed = table.print();
     if options.matrix != Matrix::Others {
         return Ok(failed == 0);
@@ -100,19 +111,18 @@ impl Table {
         }
     }
 
-    /// Plays `cases`, which are the rows, both ways. `record` is the folder for records of what goes over the wire.
+    /// Plays `cases`, which are the rows, both ways between `programs`. `record` is the folder for records of what goes over
+    /// the wire.
     fn play(
         &mut self,
         cases: &[Case],
-        routes: [Route; 2],
+        [there, back]: [Route; 2],
+        [one, other]: [&Programs; 2],
         protocols: &[Protocol],
         record: Option<&Path>,
     ) -> Result<(), Failure> {
         let tap = record.is_some().then(build::tap).transpose()?;
-        let [there, back] = routes;
-        let one = build::peers(there.consumer)?;
-        let other = build::peers(there.provider)?;
-        for (route, consumer, provider) in [(there, &one, &other), (back, &other, &one)] {
+        for (route, consumer, provider) in [(there, one, other), (back, other, one)] {
             let direction = Direction {
                 route,
                 consumer,

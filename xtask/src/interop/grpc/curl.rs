@@ -106,7 +106,7 @@ pub(super) const CHECKS: [Check; 17] = [
         ],
         &["/dubbo.interop.v1.Greeter/Fail"],
         &[
-            " 400",
+            " 412",
             r#""code":"failed_precondition""#,
             r#""message":"as asked""#,
             r#""type":"dubbo.interop.v1.FailDetail""#,

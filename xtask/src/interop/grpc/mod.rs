@@ -10,7 +10,8 @@ use crate::failure::Failure;
 
 use self::{target::Target, tool::Check};
 use super::{
-    Table, build,
+    Table,
+    build::{self, Program},
     cases::{self, Case},
     options::{Matrix, check, is_meant},
     report::{Cell, Row},
@@ -35,23 +36,28 @@ pub(super) fn run(args: &[String]) -> Result<bool, Failure> {
         .filter(|case| is_meant(&patterns, &case.name))
         .collect();
     let mut table = Table::of(&asked);
+    let ours = build::peers(Party::Rust)?;
     if !asked.is_empty() {
         for peer in PEERS {
             let routes = Matrix::Against(peer).routes();
-            table.play(&asked, routes, &[Protocol::Tri], None)?;
+            let programs = [&ours, &build::peers(peer)?];
+            table.play(&asked, routes, programs, &[Protocol::Tri], None)?;
         }
     }
     let wanted = |check: &Check| is_meant(&patterns, check.name);
     if tools().iter().any(|(_, checks)| checks.iter().any(wanted)) {
-        ask(&mut table, &wanted)?;
+        ask(&mut table, &ours.provider, &wanted)?;
     }
     Ok(table.print() == 0)
 }
 
 /// Adds a column for each tool, and rows for its checks.
-fn ask(table: &mut Table, wanted: &dyn Fn(&Check) -> bool) -> Result<(), Failure> {
-    let provider = build::peers(Party::Rust)?.provider;
-    let target = Target::start(&provider)?;
+fn ask(
+    table: &mut Table,
+    provider: &Program,
+    wanted: &dyn Fn(&Check) -> bool,
+) -> Result<(), Failure> {
+    let target = Target::start(provider)?;
     let groups = [
         (&grpcurl::CHECKS[..], grpcurl::tools(&target)?),
         (&curl::CHECKS[..], curl::tools(&target)?),
