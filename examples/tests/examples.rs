@@ -55,6 +55,29 @@ fn streaming_shows_all_three_kinds() {
 }
 
 #[test]
+fn health_is_watched_while_one_provider_follows_another() {
+    let text = run(env!("CARGO_BIN_EXE_health"), &[]);
+    let want = "now: SERVING\nnobody: Some(NotFound)\nwatched: SERVING\nwatched: NOT_SERVING\n\
+                still there: Hello, latecomer!\nthe watch ends: Some(Unavailable)\nagain: SERVING\n";
+    assert_eq!(text, want);
+}
+
+#[test]
+fn reflection_lists_services_and_describes_one() {
+    let text = run(env!("CARGO_BIN_EXE_reflection"), &[]);
+    for line in [
+        "com.example.UserService\ngreet.Greeter\ngrpc.health.v1.Health\n\
+         grpc.reflection.v1.ServerReflection\ngrpc.reflection.v1alpha.ServerReflection\n",
+        "message GreetRequest: name\n",
+        "service Greeter\n  Greet(.greet.GreetRequest) -> .greet.GreetResponse\n",
+        "  GreetEach(stream .greet.GreetRequest) -> stream .greet.GreetResponse\n",
+        "the service `com.example.UserService` is not described by a proto file\nend: true\n",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
+}
+
+#[test]
 fn context_shows_what_travels_beside_a_message() {
     let text = run(env!("CARGO_BIN_EXE_context"), &[]);
     for line in [
@@ -87,6 +110,37 @@ fn filter_custom_sees_a_call_on_both_sides() {
     let text = run(env!("CARGO_BIN_EXE_filter-custom"), &[]);
     let want = "provider: greet.Greeter/Greet worked\nconsumer: greet.Greeter/Greet worked\nHello, filter!\n";
     assert_eq!(text, want);
+}
+
+#[test]
+fn tls_renews_a_certificate_while_calls_run() {
+    let text = run(env!("CARGO_BIN_EXE_tls"), &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    let want = [
+        "ssl-enabled: Some(\"true\")",
+        "Hello, Ada!",
+        "without TLS: Some(Unavailable)",
+        "too early: Some(Unavailable)",
+        "Hello, newcomer!",
+    ];
+    assert_eq!(lines[..5], want, "{text}");
+    let (calls, rest) = lines[5].split_once(' ').expect("a number");
+    assert!(calls.parse::<u32>().expect("a number") > 0, "{text}");
+    assert_eq!(rest, "calls meanwhile, and none of them failed");
+}
+
+#[test]
+fn http_json_answers_plain_http_by_its_service_and_by_its_router() {
+    let text = run(env!("CARGO_BIN_EXE_http-json"), &[]);
+    for line in [
+        "curl -i -H 'origin: http://localhost:3000' http://127.0.0.1:50056/shop/7",
+        "{\"greeting\":\"Hello, Dubbo!\"}",
+        "access-control-allow-origin: http://localhost:3000",
+        "x-shop: open",
+        "item 7 of the shop",
+    ] {
+        assert!(text.contains(line), "{line:?} is not in:\n{text}");
+    }
 }
 
 #[test]
@@ -166,6 +220,24 @@ fn circuit_breaker_opens_refuses_looks_and_closes() {
         "refused: unavailable: calls of Greet of greet.Greeter are stopped: the breaker is open";
     assert!(lines[1].starts_with(refused), "{text}");
     assert_eq!(lines[2..], ["later: Hello, you!", "closed again"]);
+}
+
+#[test]
+fn compression_weighs_a_call_without_and_with_each() {
+    let text = run(env!("CARGO_BIN_EXE_compression"), &[]);
+    let weights: Vec<(&str, u64)> = text
+        .lines()
+        .map(|line| {
+            let (name, rest) = line.split_once(": ").expect(line);
+            let (bytes, _) = rest.split_once(' ').expect(line);
+            (name, bytes.parse().expect(line))
+        })
+        .collect();
+    let names: Vec<_> = weights.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["plain", "gzip", "deflate", "zstd"]);
+    let plain = weights[0].1;
+    assert!(plain > 38_000, "{text}");
+    assert!(weights[1..].iter().all(|(_, bytes)| bytes * 10 < plain), "{text}");
 }
 
 #[test]
@@ -359,10 +431,7 @@ async fn openapi_serves_documents_of_its_services() {
     let said = provider.wait("serving");
     let addresses: Vec<&str> = said
         .lines()
-        .filter_map(|line| {
-            line.trim()
-                .strip_prefix("curl --http2-prior-knowledge http://")
-        })
+        .filter_map(|line| line.trim().strip_prefix("curl http://"))
         .collect();
     assert_eq!(addresses.len(), 4, "{said}");
     let want = [
