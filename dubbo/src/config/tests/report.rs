@@ -100,22 +100,30 @@ fn what_contradicts_itself_is_refused() {
         (
             "protocols: {b: {name: injvm, triple: {reflection: {enable: false}}}}\n  consumer: {references: {R: {url: 'h:1', \
              protocol_config: {triple: {reflection: {enable: false}}}}}}",
-            "t.yaml:2:54: dubbo.protocols.b.triple.reflection: only `tri` has it, and the protocol is `injvm`\n\
-             warning: t.yaml:3:73: dubbo.consumer.references.R.protocol_config.triple.reflection: has no effect: a server \
+            "t.yaml:2:41: dubbo.protocols.b.triple.reflection: only `tri` has it, and the protocol is `injvm`\n\
+             warning: t.yaml:3:70: dubbo.consumer.references.R.protocol_config.triple.reflection: has no effect: a server \
              describes its services; write it under `dubbo.protocols`",
         ),
         (
             "protocols: {a: {triple: {compression: {send: [gzip, br, lz4], min-size: x, level: 9}}}, \
              b: {name: injvm, triple: {compression: {min-size: 1}}}}\n  consumer: {references: {R: {url: 'h:1', \
              protocol_config: {triple: {compression: {send: 'gzip,zstd'}}}}}}",
-            "t.yaml:2:48: dubbo.protocols.a.triple.compression.send: the compression \"br\" is not known here; use one of gzip, \
+            "t.yaml:2:42: dubbo.protocols.a.triple.compression.send: the compression \"br\" is not known here; use one of gzip, \
              deflate and zstd, or identity\n\
-             t.yaml:2:48: dubbo.protocols.a.triple.compression.send: the compression \"lz4\" is not known here; use one of gzip, \
-             deflate and zstd, or identity\n",
+             t.yaml:2:42: dubbo.protocols.a.triple.compression.send: the compression \"lz4\" is not known here; use one of gzip, \
+             deflate and zstd, or identity\n\
+             t.yaml:2:75: dubbo.protocols.a.triple.compression.min-size: expected a size such as `4mib`, `4mb` or a number of \
+             bytes, found `x`\n\
+             t.yaml:2:78: dubbo.protocols.a.triple.compression.level: unknown key\n\
+             t.yaml:2:117: dubbo.protocols.b.triple.compression: only `tri` compresses, and the protocol is `injvm`\n\
+             t.yaml:3:84: dubbo.consumer.references.R.protocol_config.triple.compression.send: a reference sends one \
+             compression: nobody has told it which of several its providers take",
         ),
         (
             "consumer: {references: {A: {url: 'h:1', serialization: msgpack}, B: {url: 'h:1', serialization: avro}}}",
-            "x",
+            "t.yaml:2:43: dubbo.consumer.references.A.serialization: `msgpack` is not supported; `protobuf`, `json` and \
+             `hessian2` are\n\
+             t.yaml:2:84: dubbo.consumer.references.B.serialization: expected `protobuf`, `json` or `hessian2`, found `avro`",
         ),
         (
             "tls_config: {tls-cert-file: c.pem}",
