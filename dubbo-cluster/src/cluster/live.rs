@@ -190,7 +190,7 @@ impl LiveCluster {
         Ok(())
     }
 
-    /// Keeps `what` for as long as this lives, such as the task that exchanges its settings.
+    /// Keeps `what` until this is closed or dropped, such as the task that exchanges its settings.
     pub fn hold(&self, what: impl Send + Sync + 'static) {
         self.held.lock().push(Box::new(what));
     }
@@ -251,6 +251,8 @@ impl Invoker for LiveCluster {
                 invoker.close().await;
             }
         }
+        // Whoever keeps a client of an instance that has ended keeps no task with it.
+        self.held.lock().clear();
     }
 }
 

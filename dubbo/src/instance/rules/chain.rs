@@ -1,10 +1,6 @@
 //! Filters that are exchanged while calls run.
 
-use std::{
-    fmt,
-    pin::Pin,
-    sync::{Arc, OnceLock},
-};
+use std::{fmt, pin::Pin, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use dubbo_core::{
@@ -14,6 +10,7 @@ use dubbo_core::{
     invoker::Invoker,
     url::Url,
 };
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 /// A service, or the clusters of a reference, behind filters that rules may exchange. Calls that have begun stay with those
@@ -25,7 +22,7 @@ pub(in crate::instance) struct LiveChain {
     /// With those that rules ask for. Few ever have some, and only these pay for them.
     exchanged: ArcSwapOption<Arc<dyn Invoker>>,
     /// What exchanges them, if it shall end with this.
-    task: OnceLock<JoinSet<()>>,
+    tasks: Mutex<JoinSet<()>>,
 }
 
 /// Makes filters for a URL.
@@ -41,7 +38,7 @@ impl LiveChain {
             first: Chain::wrap(filters, Arc::clone(&end)),
             end,
             exchanged: ArcSwapOption::empty(),
-            task: OnceLock::new(),
+            tasks: Mutex::default(),
         })
     }
 
@@ -51,9 +48,9 @@ impl LiveChain {
         self.exchanged.store(Some(Arc::new(chain)));
     }
 
-    /// Keeps `task` running for as long as this lives. There is one.
-    pub(super) fn hold(&self, task: JoinSet<()>) {
-        self.task.get_or_init(|| task);
+    /// Runs `task` until this is closed or dropped.
+    pub(super) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.lock().spawn(task);
     }
 }
 
@@ -92,7 +89,10 @@ impl Invoker for LiveChain {
     where
         'a: 'b,
     {
-        self.end.close()
+        Box::pin(async {
+            self.end.close().await;
+            self.tasks.lock().abort_all();
+        })
     }
 }
 

@@ -103,8 +103,7 @@ impl ReferenceRules {
         let mut current = self.consumer.clone();
         self.exchange_filters(&mut current, &chain, &filters, &rules);
         let (reference, held): (_, Weak<LiveChain>) = (Arc::clone(self), Arc::downgrade(&chain));
-        let mut task = JoinSet::new();
-        task.spawn(async move {
+        chain.run(async move {
             loop {
                 rules.changed().await;
                 let Some(chain) = held.upgrade() else {
@@ -113,7 +112,6 @@ impl ReferenceRules {
                 reference.exchange_filters(&mut current, &chain, &filters, &rules);
             }
         });
-        chain.hold(task);
         Ok(chain)
     }
 
