@@ -70,8 +70,8 @@ impl Provider {
             })
             .build();
         let invoker = service.into_invoker(url.clone());
-        let exported = protocol.export(&url, greeter(), invoker).await;
-        let exporter = exported.expect("it is exported");
+        let exporter = protocol.export(&url, greeter(), invoker).await;
+        let exporter = exporter.expect("it is exported");
         let port = exporter.url().port().expect("a bound port");
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], port)),

@@ -95,7 +95,7 @@ async fn what_is_in_front_of_a_provider_is_told_from_it() {
 }
 
 #[tokio::test]
-async fn an_answer_is_whole_with_its_status_only_however_it_is_cut() {
+async fn an_answer_that_is_cut_short_is_never_a_whole_one() {
     const SOME: Fields = &[("x", "1")];
     let missing: &[&str] = &["ended without", "part of it may be missing"];
     let unknown = |parts| Fails(Code::Unknown, Retry::Ambiguous, parts);
@@ -108,13 +108,7 @@ async fn an_answer_is_whole_with_its_status_only_however_it_is_cut() {
         )
     };
     let data = Frame::data(1, a(), false);
-    let split = Frame::headers(
-        1,
-        &[(":status", b"200"), ("content-type", b"application/grpc")],
-        false,
-    );
-    let (start, rest) = (split.payload.slice(..5), split.payload.slice(5..));
-    let padded = [&[3][..], &a(), &[0; 3]].concat();
+    let headers = begin();
     check([
         (
             "DATA, then END_STREAM on an empty frame",
@@ -148,7 +142,7 @@ async fn an_answer_is_whole_with_its_status_only_however_it_is_cut() {
         ),
         (
             "closed within HEADERS",
-            vec![Raw(half(&split)), Close],
+            vec![Raw(half(&headers)), Close],
             lost(),
             false,
         ),
@@ -164,6 +158,16 @@ async fn an_answer_is_whole_with_its_status_only_however_it_is_cut() {
             lost(),
             false,
         ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_is_whole_however_its_bytes_are_cut() {
+    let headers = begin().payload;
+    let (start, rest) = (headers.slice(..5), headers.slice(5..));
+    let padded = [&[3][..], &a(), &[0; 3]].concat();
+    check([
         (
             "byte by byte",
             [vec![Pieces(1)], answer()].concat(),
@@ -213,6 +217,12 @@ async fn an_answer_is_whole_with_its_status_only_however_it_is_cut() {
         ),
     ])
     .await;
+}
+
+/// The HEADERS of an answer.
+fn begin() -> Frame {
+    let fields: &[(&str, &[u8])] = &[(":status", b"200"), ("content-type", b"application/grpc")];
+    Frame::headers(1, fields, false)
 }
 
 #[tokio::test]

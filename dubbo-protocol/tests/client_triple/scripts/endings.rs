@@ -108,7 +108,10 @@ async fn every_code_of_a_reset_has_its_status_and_none_ends_the_connection() {
             peer.check_life(&what, true).await;
         }
     }
-    // Nothing was done for it, so it is sent again: once.
+}
+
+#[tokio::test]
+async fn a_refused_call_is_sent_again_once_and_a_reset_after_the_answer_is_nothing() {
     let refused = || Reset(code::REFUSED_STREAM);
     check([
         ("refused once", vec![refused()], Done("1"), true),
