@@ -57,8 +57,8 @@ fn streaming_shows_all_three_kinds() {
 #[test]
 fn health_is_watched_while_one_provider_follows_another() {
     let text = run(env!("CARGO_BIN_EXE_health"), &[]);
-    let want = "now: SERVING\nnobody: Some(NotFound)\nwatched: SERVING\nwatched: NOT_SERVING\n\
-                still there: Hello, latecomer!\nthe watch ends: Some(Unavailable)\nagain: SERVING\n";
+    let want = "now: SERVING\nnobody: Some(NotFound)\nwatched: SERVING\nHello, early bird!\n\
+                watched: NOT_SERVING\nHello, latecomer!\nthe watch ends: Some(Unavailable)\nagain: SERVING\n";
     assert_eq!(text, want);
 }
 

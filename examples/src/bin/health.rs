@@ -38,12 +38,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(told) = watch.message().await? {
         println!("watched: {}", told.status().as_str_name());
     }
+    let answer = greeter.greet(from("early bird")).await?;
+    println!("{}", answer.message().greeting);
     let stopped = tokio::spawn(async move { first.shutdown(Duration::from_secs(5)).await });
     if let Some(told) = watch.message().await? {
         println!("watched: {}", told.status().as_str_name());
     }
     let answer = greeter.greet(from("latecomer")).await?;
-    println!("still there: {}", answer.message().greeting);
+    println!("{}", answer.message().greeting);
     let end = watch.message().await.err();
     println!("the watch ends: {:?}", end.map(|status| status.code()));
     stopped.await?;
@@ -53,12 +55,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A provider on this port. When it stops, its consumers have a moment to turn to others.
+/// A provider on this port. When it stops, it serves whoever has not heard of it yet, until a second has passed without a
+/// call.
 async fn provider(port: u16) -> Result<Instance, dubbo::Error> {
     let instance = Instance::builder()
         .application("provider")
         .protocol("tri", ProtocolConfig::new().ip("127.0.0.1").port(port))
-        .shutdown(ShutdownConfig::new().consumer_update_wait_time(Duration::from_secs(1)))
+        .shutdown(ShutdownConfig::new().offline_request_window_timeout(Duration::from_secs(1)))
         .provide(GreeterServer::new(Polite))
         .build()?;
     instance.start().await?;
