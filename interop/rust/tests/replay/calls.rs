@@ -4,7 +4,8 @@ use std::{net::SocketAddr, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use dubbo::{
-    AttachmentValue, Call, Client, Instance, Response, Streaming, config::ReferenceConfig,
+    AttachmentValue, Call, Client, Instance, Response, Streaming,
+    config::{ReferenceConfig, Serialization},
 };
 use futures_util::{StreamExt as _, stream};
 use interop::{
@@ -15,6 +16,7 @@ use interop::{
     health::{HealthCheckRequest, HealthClient},
 };
 use prost::Message;
+use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -31,6 +33,8 @@ use crate::{
 pub(crate) struct Plan {
     pub(crate) scheme: &'static str,
     pub(crate) path: String,
+    /// Its messages are JSON.
+    pub(crate) json: bool,
     /// The mode of a generic call.
     pub(crate) generic: Option<String>,
     pub(crate) group: Option<String>,
@@ -59,6 +63,7 @@ impl Plan {
         Self {
             scheme: "tri",
             path: stream.path(),
+            json: messages::are_json(headers),
             generic: headers.text("generic"),
             group: headers.text("tri-service-group"),
             version: headers.text("tri-service-version"),
@@ -101,6 +106,9 @@ impl Plan {
         }
         if let Some(version) = &self.version {
             options = options.version(version);
+        }
+        if self.json {
+            options = options.serialization(Serialization::Json);
         }
         if messages::are_wrapped(&self.path) {
             let method = method.to_owned();
@@ -206,24 +214,30 @@ impl Plan {
     }
 
     /// The one request. A recorded caller that was answered too soon may not have sent it.
-    fn request<M: Message + Default>(&self) -> M {
+    fn request<M: Message + Default + DeserializeOwned>(&self) -> M {
         let bytes = self.messages.first().map(Vec::as_slice).unwrap_or_default();
-        M::decode(bytes).expect("the contract's message")
+        self.read(bytes)
     }
 
-    fn requests<M: Message + Default + 'static>(
+    fn requests<M: Message + Default + DeserializeOwned + 'static>(
         &self,
     ) -> impl futures_util::Stream<Item = M> + Send + use<M> {
         let messages = self.messages.iter();
-        let messages: Vec<_> = messages
-            .map(|m| M::decode(&m[..]).expect("the contract's"))
-            .collect();
+        let messages: Vec<_> = messages.map(|bytes| self.read(bytes)).collect();
         let then = if self.stays_open {
             stream::pending().left_stream()
         } else {
             stream::empty().right_stream()
         };
         stream::iter(messages).chain(then)
+    }
+
+    fn read<M: Message + Default + DeserializeOwned>(&self, bytes: &[u8]) -> M {
+        if self.json {
+            messages::from_json(bytes)
+        } else {
+            M::decode(bytes).expect("the contract's message")
+        }
     }
 
     fn options<'c, O>(&mut self, call: Call<'c, O>) -> Call<'c, O> {

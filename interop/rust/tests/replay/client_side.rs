@@ -1,6 +1,9 @@
 //! The recorded answers against our client.
 
-use dubbo::Instance;
+use dubbo::{
+    Instance,
+    config::{self, LoadOptions},
+};
 use dubbo_test::{
     peer::h2::{Server, code},
     soon,
@@ -14,7 +17,7 @@ use crate::{
     reading::{self, Outcome, attachments},
     record::{End, Half, RECORDINGS, Stream},
     script::{Script, Seen},
-    sheet::Sheet,
+    sheet::{Difference, Sheet},
     table::{Finding, Findings, Side, TRIPLE},
     values::Thrown,
 };
@@ -42,6 +45,9 @@ pub(crate) fn consumer() -> Instance {
 }
 
 async fn replay(stream: &Stream) -> Finding {
+    if messages::are_msgpack(stream) {
+        return refused();
+    }
     let instance = consumer();
     let server = Server::bind().await;
     let (sign, give_up) = oneshot::channel();
@@ -71,6 +77,20 @@ async fn replay(stream: &Stream) -> Finding {
     let request = seen.map_or_else(Sheet::default, |seen| requested(stream, &seen));
     let ours = whole(request, told.sheet(with_text));
     Finding::Differences(Sheet::differences(&recorded, &ours))
+}
+
+/// A client of ours that should send msgpack is none: its configuration is refused by name.
+fn refused() -> Finding {
+    let text = "dubbo: {consumer: {references: {R: {serialization: msgpack}}}}";
+    let refused = config::read(&LoadOptions::text("replay.yaml", text));
+    let errors = refused.map(drop).expect_err("refused").to_string();
+    let named =
+        "R.serialization: `msgpack` is not supported; `protobuf`, `json` and `hessian2` are";
+    assert!(errors.contains(named), "{errors}");
+    Finding::Differences(vec![Difference {
+        kind: "configuration".to_owned(),
+        shown: errors,
+    }])
 }
 
 fn whole(request: Sheet, told: Sheet) -> Sheet {
@@ -156,8 +176,9 @@ fn meant(stream: &Stream, ends: bool) -> (Sheet, bool) {
         sheet.put("code", code);
     }
     let readable = !too_long && !headers_alone_tell(stream);
-    let data = if readable { &response.data[..] } else { &[] };
-    sheet.put_all("message", messages::results(&stream.path(), data));
+    let nothing = Half::default();
+    let read = if readable { response } else { &nothing };
+    sheet.put_all("message", messages::results(&stream.path(), read));
     (sheet, with_text)
 }
 

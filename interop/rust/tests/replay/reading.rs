@@ -28,7 +28,7 @@ pub(crate) fn answer(path: &str, half: &Half) -> Sheet {
         half.headers.text(":status").unwrap_or_default(),
     );
     if content == "application/grpc" {
-        messages::put_responses(&mut sheet, path, &half.data);
+        messages::put_responses(&mut sheet, path, half);
     } else if !half.data.is_empty() {
         sheet.put("body", text(&half.data));
     }
@@ -65,7 +65,7 @@ pub(crate) fn request(path: &str, half: &Half, cut_short: Option<usize>) -> Shee
     }
     sheet.put("deadline", half.headers.value("grpc-timeout").is_some());
     sheet.put_lists("attachment", &attachments(&half.headers));
-    messages::put_requests(&mut sheet, path, &half.data, cut_short);
+    messages::put_requests(&mut sheet, path, half, cut_short);
     if cut_short.is_none() {
         sheet.put("half-closed", half.end == End::Complete);
     }

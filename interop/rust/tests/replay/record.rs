@@ -19,7 +19,7 @@ pub(crate) struct Recording {
 }
 
 /// What is replayed.
-pub(crate) const RECORDINGS: [Recording; 13] = [
+pub(crate) const RECORDINGS: [Recording; 15] = [
     served("go/triple-idl"),
     Recording {
         grouped: true,
@@ -42,6 +42,8 @@ pub(crate) const RECORDINGS: [Recording; 13] = [
     served("java/triple-stream"),
     served("java/triple-generic"),
     served("java/triple-generic-modes"),
+    served("go/triple-idl-json"),
+    served("go/triple-msgpack"),
 ];
 
 const fn served(name: &'static str) -> Recording {

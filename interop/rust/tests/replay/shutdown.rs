@@ -64,7 +64,7 @@ async fn a_watch_hears_not_serving_before_goaway_and_calls_in_flight_finish_afte
     assert_eq!(client.next_of(&told).await, (kind::DATA, watch.stream()));
     assert_eq!(client.next_of(&told).await, (kind::GOAWAY, 0));
     let said = watch.read(Until::Messages(2)).await;
-    let said = messages::results("/grpc.health.v1.Health/Watch", &said.data);
+    let said = messages::results("/grpc.health.v1.Health/Watch", said);
     assert_eq!(said[1], r#"{"status":"NOT_SERVING"}"#);
 
     let answer = call

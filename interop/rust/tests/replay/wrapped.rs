@@ -60,7 +60,13 @@ pub(crate) fn thrown(data: &[u8]) -> Option<Thrown> {
 fn put(sheet: &mut Sheet, all: &[Wrapper]) {
     let values: Vec<Vec<_>> = all
         .iter()
-        .map(|wrapper| wrapper.values.iter().map(|bytes| read(bytes)).collect())
+        .map(|wrapper| {
+            wrapper
+                .values
+                .iter()
+                .map(|bytes| wrapper.read(bytes))
+                .collect()
+        })
         .collect();
     sheet.put_all(
         "serialization",
@@ -91,7 +97,21 @@ fn told(values: &[Value]) -> String {
 }
 
 impl Wrapper {
+    /// Whether its values are no hessian ones.
+    pub(crate) fn is_msgpack(&self) -> bool {
+        self.serialize_type == "msgpack"
+    }
+
     fn value(&self) -> Value {
-        self.values.first().map_or(Value::Null, |bytes| read(bytes))
+        let first = self.values.first();
+        first.map_or(Value::Null, |bytes| self.read(bytes))
+    }
+
+    fn read(&self, bytes: &[u8]) -> Value {
+        if self.is_msgpack() {
+            // Nothing of ours reads it.
+            return format!("msgpack {}", hex(bytes)).into();
+        }
+        read(bytes)
     }
 }

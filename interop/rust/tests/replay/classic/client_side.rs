@@ -119,6 +119,7 @@ fn plan(asked: &Request, give_up: oneshot::Receiver<()>) -> Plan {
     Plan {
         scheme: "dubbo",
         path: format!("/{}/{}", asked.path, asked.method),
+        json: false,
         generic: asked.attachment("generic").map(str::to_owned),
         group: asked.attachment("group").and_then(some),
         version: some(&asked.version),
