@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use dubbo::{
     Code, Instance, Invocation, Url,
     config::ConfiguredRule,
+    route,
     spi::cluster::{Candidates, Router},
 };
 use examples::greet::GreeterClient;
@@ -142,6 +143,39 @@ async fn a_call_that_rules_leave_nobody_for_says_which_rule() {
     let want = "router `condition-app` left none of 2 for this call: shop.condition-router (code): `method=Greet => \
                 region=bj` -> 0";
     assert!(status.to_string().contains(want), "{status}");
+}
+
+#[tokio::test]
+async fn an_explanation_says_what_each_router_leaves_for_a_call() {
+    let users = Users::start().await;
+    let (instance, _greeter) = refer(&users.consumer("", "")).await;
+    let rule = "force: true\nconditions: ['method=Greet => region=bj', 'attachments[user]=vip => region=sh']";
+    instance.rules().put("shop.condition-router", Some(rule));
+    // Of no call in particular, and of two.
+    let explained = instance.explain("greet.Greeter").await.expect("a key");
+    let text = explained.to_string();
+    assert!(explained.is_available(), "{text}");
+    assert!(text.contains("router: `tag` leaves 2 of 3"), "{text}");
+    assert!(
+        text.contains("available: all of 2 can be reached -> 2"),
+        "{text}"
+    );
+
+    let greet = route::Request::new("greet.Greeter", "Greet");
+    let explained = instance.explain_call(&greet).await.expect("asked");
+    let text = explained.to_string();
+    assert!(!explained.is_available(), "{text}");
+    let want = "router: `condition-app` leaves 0 of 2: shop.condition-router (code): `method=Greet => region=bj` -> 0";
+    let marked = text.lines().find(|line| line.ends_with("<- here"));
+    assert!(marked.is_some_and(|line| line.contains(want)), "{text}");
+
+    let vip = route::Request::new("greet.Greeter", "Wave").attachment("user", "vip");
+    let text = instance
+        .explain_call(&vip)
+        .await
+        .expect("asked")
+        .to_string();
+    assert!(text.contains("`condition-app` leaves 1 of 2"), "{text}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use ::tracing::{Instrument as _, Level, Span, field::Empty, span};
 use dubbo_core::{
     extension,
     filter::{ClusterFilter, Filter, Next},
-    invocation::Invocation,
+    invocation::{Body, Invocation},
 };
 
 use self::parent::TraceParent;
@@ -78,11 +78,11 @@ impl Filter for CallSpan {
         let span = span!(
             target: TARGET, Level::DEBUG, "consumer",
             otel.kind = "client",
-            otel.name = invocation.method.name(),
+            otel.name = asked(&invocation),
             otel.status_code = Empty,
             rpc.system = SYSTEM,
             rpc.service = %invocation.service,
-            rpc.method = invocation.method.name(),
+            rpc.method = asked(&invocation),
             rpc.code = Empty,
             dubbo.cluster = next.url().param("cluster").unwrap_or("failover"),
         );
@@ -111,11 +111,11 @@ impl Filter for AttemptSpan {
         let span = span!(
             target: TARGET, Level::DEBUG, "attempt",
             otel.kind = "client",
-            otel.name = invocation.method.name(),
+            otel.name = asked(&invocation),
             otel.status_code = Empty,
             rpc.system = SYSTEM,
             rpc.service = %invocation.service,
-            rpc.method = invocation.method.name(),
+            rpc.method = asked(&invocation),
             rpc.code = Empty,
             server.address = next.url().address(),
             dubbo.attempt = invocation.attachments.get("dubbo-attempt").unwrap_or("1"),
@@ -131,6 +131,15 @@ impl Filter for AttemptSpan {
         }
         within(span, invocation, next)
     }
+}
+
+/// The method of a call, and of a generic one that which it asks for.
+fn asked(invocation: &Invocation) -> &str {
+    let asked = match &invocation.body {
+        Body::Unary(payload) => payload.asked(),
+        Body::Stream(_) => None,
+    };
+    asked.map_or(invocation.method.name(), |(method, _)| method)
 }
 
 /// Does the rest within `span`, which is told how it ended.

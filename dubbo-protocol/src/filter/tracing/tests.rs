@@ -5,7 +5,11 @@ use ::tracing::{
     field::{Field, Visit},
     span::{Attributes, Id, Record},
 };
-use dubbo_core::status::Status;
+use bytes::BytesMut;
+use dubbo_core::{
+    payload::{Codec, CodecError, Message, Payload},
+    status::Status,
+};
 use parking_lot::Mutex;
 
 use super::*;
@@ -108,4 +112,36 @@ async fn each_attempt_is_a_span_of_its_own_in_the_trace_of_its_call() {
     // What came without a trace begins none.
     chain.invoke(invocation_of("Greet")).await.expect("works");
     assert!(!provider.last_attachments().contains("traceparent"));
+}
+
+#[tokio::test]
+async fn a_generic_call_is_traced_by_the_method_that_it_asks_for() {
+    let spans = Spans::default();
+    let _guard = ::tracing::subscriber::set_default(spans.clone());
+    let provider = Provider::echoing();
+    for filter in [Arc::new(CallSpan) as Arc<dyn Filter>, Arc::new(AttemptSpan)] {
+        let mut call = invocation_of("Greet");
+        call.body = Body::Unary(Payload::typed(Asks));
+        let _ = provider.behind(vec![filter]).invoke(call).await;
+    }
+    let spans = spans.0.lock();
+    for span in &*spans {
+        assert_eq!(span["rpc.method"], "sayHello", "{span:?}");
+        assert_eq!(span["otel.name"], "sayHello", "{span:?}");
+    }
+    assert_eq!(spans.len(), 2);
+}
+
+/// The arguments of a generic call.
+#[derive(Debug)]
+struct Asks;
+
+impl Message for Asks {
+    fn encode(&self, _: Codec, _: &mut BytesMut) -> Result<(), CodecError> {
+        Ok(())
+    }
+
+    fn asked(&self) -> Option<(&str, usize)> {
+        Some(("sayHello", 0))
+    }
 }
