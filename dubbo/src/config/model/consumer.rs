@@ -106,6 +106,11 @@ settings! {
 
 impl ReferenceConfig {
     fn read(s: &mut Section<'_, '_>) -> Self {
+        if s.node("scope").is_some() {
+            let message = "not supported: `protocol: injvm` calls the service of this instance, any other protocol one beyond \
+                           it; leave it out";
+            s.error("scope", ProblemKind::Unsupported, message);
+        }
         s.unsupported("mesh-provider-port");
         s.unsupported_switch("async");
         s.no_effect("tracing-key", UNREAD_IN_GO);

@@ -103,6 +103,11 @@ impl ServiceConfig {
                            writes alike; leave it out or set it to `false`";
             s.error("param.sign", ProblemKind::Unsupported, message);
         }
+        if s.node("scope").is_some() {
+            let message = "not supported: a service is exported by the protocols that `protocol-ids` names, those of `injvm` \
+                           for this instance alone; leave it out";
+            s.error("scope", ProblemKind::Unsupported, message);
+        }
         s.no_effect("tracing-key", UNREAD_IN_GO);
         Self {
             interface: None,
@@ -175,6 +180,8 @@ impl MethodConfig {
     }
 
     fn read(s: &mut Section<'_, '_>) -> Self {
+        let of_others = "consumers of this framework go by the weight of the service; it is published for those of others";
+        s.no_effect("weight", of_others);
         Self {
             weight: s.integer("weight", 0..=MAX_COUNT),
             limits: LimitsConfig::read_of_method(s),
@@ -261,9 +268,8 @@ impl Serialization {
             "protobuf" => return Some(Self::Protobuf),
             "json" => return Some(Self::Json),
             "fastjson2" | "msgpack" => {
-                let message = format!(
-                    "`{name}` is not supported; `protobuf`, `json` and `hessian2` are"
-                );
+                let message =
+                    format!("`{name}` is not supported; `protobuf`, `json` and `hessian2` are");
                 s.error("serialization", ProblemKind::Unsupported, message);
             }
             _ => {
