@@ -18,6 +18,7 @@ use super::{
     timing::Timing,
 };
 use crate::{
+    any::Any,
     metadata,
     suite::{
         BidiStreamRequest, ClientCompatRequest, ClientResponseResult, ClientStreamRequest,
@@ -200,9 +201,5 @@ fn only<M: Name + Default>(asked: &ClientCompatRequest) -> Result<M, String> {
 }
 
 fn messages<M: Name + Default>(asked: &ClientCompatRequest) -> Result<Vec<M>, String> {
-    asked
-        .request_messages
-        .iter()
-        .map(|any| any.unpack())
-        .collect()
+    asked.request_messages.iter().map(Any::unpack).collect()
 }

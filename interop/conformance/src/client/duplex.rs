@@ -108,15 +108,11 @@ impl Conversation<'_, '_> {
         let Some(replies) = &mut self.replies else {
             return Ok(false);
         };
-        match replies.message().await? {
-            Some(message) => {
-                self.outcome.add(message.payload);
-                Ok(true)
-            }
-            None => {
-                self.outcome.end(replies);
-                Ok(false)
-            }
+        if let Some(message) = replies.message().await? {
+            self.outcome.add(message.payload);
+            return Ok(true);
         }
+        self.outcome.end(replies);
+        Ok(false)
     }
 }
