@@ -1,6 +1,10 @@
 //! HTTP services beside the calls, at each Triple server.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use dubbo_core::{
     extension::Extensions,
@@ -34,17 +38,15 @@ pub(super) fn problems<'p>(
     config: &Config,
     extensions: &Extensions,
 ) -> impl Iterator<Item = Problem> + use<'p> {
-    let served = config.protocols.values();
-    let is_served = served
-        .into_iter()
-        .any(|protocol| speaks_http(protocol, extensions));
+    let mut protocols = config.protocols.values();
+    let is_served = protocols.any(|protocol| speaks_http(protocol, extensions));
     let no_server = mounted.first().filter(|_| !is_served).map(|first| {
         format!(
             "`http` was called for `{}`, and none of the protocols is `{TRIPLE}`, which serves HTTP: add one",
             first.path
         )
     });
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let again = mounted.iter().filter_map(move |one| {
         let twice = !seen.insert(one.path.trim_matches('/'));
         twice.then(|| format!("`http` was called twice for `{}`", one.path))

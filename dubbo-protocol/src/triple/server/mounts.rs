@@ -109,7 +109,7 @@ impl Mount {
         let mut request = Request::from_parts(head, HttpBody::new(body));
         // Those of the library that reads requests are no promise of ours.
         request.extensions_mut().clear();
-        request.extensions_mut().insert(Peer::clone(&peer));
+        request.extensions_mut().insert(Arc::unwrap_or_clone(peer));
         let mut answering = None;
         let answered = std::future::poll_fn(|cx| {
             let polled = guard_plugin(|| {

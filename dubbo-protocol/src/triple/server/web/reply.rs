@@ -6,11 +6,12 @@ use std::{
 };
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use dubbo_core::extension::BoxError;
 use http::HeaderMap;
 use http_body::{Body, Frame};
 
-use super::{super::reply::ReplyBody, text};
-use dubbo_core::extension::BoxError;
+use super::text;
+use crate::triple::server::reply::ReplyBody;
 
 /// An answer of gRPC, with its trailers in the body, in base64 or not.
 pub(in crate::triple::server) struct WebReply {
@@ -33,9 +34,8 @@ impl Body for WebReply {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let frame = match ready!(Pin::new(&mut self.reply).poll_frame(cx)?) {
-            None => return Poll::Ready(None),
-            Some(frame) => frame,
+        let Some(frame) = ready!(Pin::new(&mut self.reply).poll_frame(cx)?) else {
+            return Poll::Ready(None);
         };
         let bytes = match frame.into_data().map_err(Frame::into_trailers) {
             Ok(data) => data,
