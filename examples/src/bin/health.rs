@@ -6,7 +6,7 @@
 use std::{error::Error, time::Duration};
 
 use dubbo::{
-    Instance, Status,
+    Code, Instance, Status,
     config::{ProtocolConfig, ReferenceConfig, ShutdownConfig},
 };
 use examples::{
@@ -51,7 +51,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     stopped.await?;
 
     let _second = provider(url.port().unwrap_or_default()).await?;
-    println!("again: {}", watched(&health).await?);
+    let told = loop {
+        match watched(&health).await {
+            Ok(told) => break told,
+            // It found nobody while there was nobody, and has not tried again yet.
+            Err(status) if status.code() == Code::Unavailable => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(status) => return Err(status.into()),
+        }
+    };
+    println!("again: {told}");
     Ok(())
 }
 
