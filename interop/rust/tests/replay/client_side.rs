@@ -1,9 +1,6 @@
 //! The recorded answers against our client.
 
-use dubbo::{
-    Instance,
-    config::{self, LoadOptions},
-};
+use dubbo::{Instance, config::LoadOptions};
 use dubbo_test::{
     peer::h2::{Server, code},
     soon,
@@ -82,8 +79,8 @@ async fn replay(stream: &Stream) -> Finding {
 /// A client of ours that should send msgpack is none: its configuration is refused by name.
 fn refused() -> Finding {
     let text = "dubbo: {consumer: {references: {R: {serialization: msgpack}}}}";
-    let refused = config::read(&LoadOptions::text("replay.yaml", text));
-    let errors = refused.map(drop).expect_err("refused").to_string();
+    let builder = Instance::load_with(&LoadOptions::text("replay.yaml", text)).expect("YAML");
+    let errors = builder.build().map(drop).expect_err("refused").to_string();
     let named =
         "R.serialization: `msgpack` is not supported; `protobuf`, `json` and `hessian2` are";
     assert!(errors.contains(named), "{errors}");

@@ -38,7 +38,7 @@ async fn every_outcome_is_told_under_http_status_200_once_and_to_java_without_co
             ("/dubbo.interop.v1.Greeter/NoSuch", USUAL, greet.clone(), 12),
             ("/Greet", USUAL, greet.clone(), 12),
             (GREET, ("tri-service-group", "other"), greet.clone(), 12),
-            (GREET, ("grpc-encoding", "zstd"), greet.clone(), 12),
+            (GREET, ("grpc-encoding", "br"), greet.clone(), 12),
             (
                 GREET,
                 ("content-type", "application/grpc+thrift"),
@@ -46,7 +46,7 @@ async fn every_outcome_is_told_under_http_status_200_once_and_to_java_without_co
                 12,
             ),
             (GREET, ("grpc-timeout", "5x"), greet, 3),
-            (GREET, USUAL, vec![], 3),
+            (GREET, USUAL, vec![], 12),
             (GREET, USUAL, b"\0\0\0\0\x09short".to_vec(), 3),
             (GREET, USUAL, b"\0\0\0\0\x01\xff".to_vec(), 3),
             (GREET, USUAL, b"\x01\0\0\0\x01x".to_vec(), 3),
