@@ -69,7 +69,9 @@ async fn results_of_a_java_interface_are_compressed_for_those_who_take_it() {
     let invoker = protocol.refer(&url, descriptor).await.expect("a URL");
     let client = GenericClient::new(invoker, url.service_key());
     for len in [10, 100_000] {
-        let value = client.invoke("text", Some(&["int"]), vec![len.into()]).await;
+        let value = client
+            .invoke("text", Some(&["int"]), vec![len.into()])
+            .await;
         let value = value.expect("it worked").into_message();
         let text = value.as_str().expect("a text");
         assert_eq!(i32::try_from(text.len()), Ok(len));
