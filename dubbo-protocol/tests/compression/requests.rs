@@ -104,9 +104,10 @@ async fn a_reference_compresses_what_is_long_enough_in_what_it_was_told() {
                     panic!("one message");
                 };
                 assert_eq!(flag, is_packed, "{encoding}");
-                let plain = match flag {
-                    true => unpacked(encoding, message),
-                    false => message.to_vec(),
+                let plain = if flag {
+                    unpacked(encoding, message)
+                } else {
+                    message.to_vec()
                 };
                 request.reply(&plain);
             };

@@ -188,9 +188,10 @@ impl Answer {
         let messages = messages(&self.body).into_iter();
         messages
             .map(|(packed, message)| {
-                let plain = match packed {
-                    true => unpacked(encoding, message),
-                    false => message.to_vec(),
+                let plain = if packed {
+                    unpacked(encoding, message)
+                } else {
+                    message.to_vec()
                 };
                 let text = Text::decode(&plain[..]).expect("a text");
                 (packed, text.text)

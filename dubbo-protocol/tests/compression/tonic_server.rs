@@ -103,9 +103,10 @@ async fn what_we_compress_tonic_reads_and_what_tonic_compresses_is_read() {
     for (name, encoding) in ENCODINGS {
         for (send, accept) in [(true, true), (true, false), (false, true)] {
             let address = serve(send.then_some(encoding), accept.then_some(encoding)).await;
-            let query = match send {
-                true => format!("compression.send={name}"),
-                false => String::new(),
+            let query = if send {
+                format!("compression.send={name}")
+            } else {
+                String::new()
             };
             let stub = stub(&protocol, address, &query).await.expect("known");
             for given in [long(), "short".to_owned(), String::new()] {

@@ -39,9 +39,10 @@ async fn a_reference_sends_json_when_it_or_else_its_provider_says_so() {
             let mut request = connection.request().await;
             let content = request.header("content-type").expect("always").to_owned();
             let message = request.message().await.expect("one");
-            let (asked, answer) = match content.ends_with("json") {
-                true => (&b"{\"name\":\"Ada\"}"[..], &b"{\"greeting\":\"hi\"}"[..]),
-                false => (&b"\x0a\x03Ada"[..], &b"\x0a\x02hi"[..]),
+            let (asked, answer) = if content.ends_with("json") {
+                (&b"{\"name\":\"Ada\"}"[..], &b"{\"greeting\":\"hi\"}"[..])
+            } else {
+                (&b"\x0a\x03Ada"[..], &b"\x0a\x02hi"[..])
             };
             assert_eq!(message, asked);
             request.send_headers(200, &[("content-type", &content)]);
