@@ -122,7 +122,8 @@ fn thousandths(parameter: &str) -> u16 {
     let Some((name, number)) = parameter.split_once('=') else {
         return 0;
     };
-    let (whole, part) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
+    let number = number.trim();
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let digits = part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
     if !name.trim().eq_ignore_ascii_case("q") || !digits {
         return 0;
