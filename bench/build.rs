@@ -10,7 +10,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tonic_dir = std::path::PathBuf::from(std::env::var("OUT_DIR")?).join("tonic");
     std::fs::create_dir_all(&tonic_dir)?;
     tonic_prost_build::configure()
-        .build_client(false)
         .bytes(".")
         .out_dir(tonic_dir)
         .compile_fds(protox::compile(protos, includes)?)?;

@@ -1,8 +1,9 @@
-//! Ours: the interop service's `Ping` with the default filters.
+//! Ours: what is measured of the interop service, with the default filters.
 
 use dubbo::{
-    Instance, Request, Response, Status,
+    Instance, Request, Response, Status, Streaming,
     config::{ProtocolConfig, ServiceConfig},
+    stream,
 };
 
 #[allow(clippy::pedantic, missing_docs, unreachable_pub)]
@@ -34,5 +35,20 @@ impl pb::Greeter for Echo {
         request: Request<pb::PingMessage>,
     ) -> Result<Response<pb::PingMessage>, Status> {
         Ok(Response::new(request.into_message()))
+    }
+
+    async fn greet_server_stream(
+        &self,
+        request: Request<pb::GreetRequest>,
+    ) -> Result<Response<Streaming<pb::GreetResponse>>, Status> {
+        let request = request.into_message();
+        let name = request.name;
+        let greetings = (0..request.count).map(move |seq| {
+            Ok(pb::GreetResponse {
+                greeting: format!("hello {name} #{seq}"),
+                seq,
+            })
+        });
+        Ok(Response::stream(stream::iter(greetings)))
     }
 }

@@ -7,6 +7,7 @@ mod h2load;
 mod hessian2;
 mod server;
 mod triple;
+mod usage;
 mod worker;
 
 use std::process::{Command, ExitCode};
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         ["discovery"] => discovery::run(),
         ["dubbo"] => dubbo::run(),
         ["hessian2"] => hessian2::run(),
-        ["triple"] => triple::run(),
+        ["triple", ref options @ ..] => triple::run(options),
         _ => Err(Failure::new(
             format!("no bench is called `{}`", names.join(" ")),
             "cargo xtask bench cluster|discovery|dubbo|hessian2|triple",

@@ -1,12 +1,12 @@
 //! A measured server: a process that is stopped when its value is dropped.
 
 use std::{
-    fs,
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
+use super::usage;
 use crate::{
     failure::Failure,
     process::{self, Stopwatch},
@@ -57,21 +57,12 @@ impl Server {
 
     /// The processor time it has used, in seconds.
     pub(super) fn cpu_seconds(&self) -> Result<f64, Failure> {
-        let path = format!("/proc/{}/stat", self.child.id());
-        let read = fs::read_to_string(&path).ok();
-        // The second field is a name in parentheses, which may hold anything.
-        let ticks = read.as_deref().and_then(|stat| {
-            let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-            let user: u32 = fields.get(11)?.parse().ok()?;
-            let system: u32 = fields.get(12)?.parse().ok()?;
-            Some(f64::from(user) + f64::from(system))
-        });
-        ticks.map(|ticks| ticks / TICKS_PER_SECOND).ok_or_else(|| {
-            Failure::new(
-                format!("{path} does not tell the processor time of `{}`", self.name),
-                "run the bench on Linux; has the server ended?",
-            )
-        })
+        usage::cpu_seconds(self.name, self.child.id())
+    }
+
+    /// Its process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
     }
 }
 
@@ -95,6 +86,3 @@ pub(super) fn free_address() -> Result<SocketAddr, Failure> {
 }
 
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Linux reports processor time in hundredths of a second on every platform we know.
-const TICKS_PER_SECOND: f64 = 100.0;

@@ -48,6 +48,11 @@ impl Worker {
         })
     }
 
+    /// Its process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Gives it `command`, and waits for its answer.
     pub(super) fn ask(&mut self, command: &str) -> Result<String, Failure> {
         let failure = |name: &str, by_hand: &str, why: &str| {

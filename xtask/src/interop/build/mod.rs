@@ -185,5 +185,6 @@ const GO_PROGRAMS: &[&str] = &[
     "grpc-server",
     "hessian-bench",
     "provider",
+    "triple-bench",
 ];
 const GO_MISSING: &str = "install Go from https://go.dev/dl and put it on PATH";

@@ -1,0 +1,108 @@
+//! The stacks: a server of each, and its own client.
+
+use std::process::Command;
+
+use crate::{
+    bench::{
+        server::{Server, free_address},
+        worker::Worker,
+    },
+    failure::Failure,
+    interop, process,
+};
+
+/// Whose server and client they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stack {
+    Dubbo,
+    DubboGo,
+    GrpcGo,
+    Hyper,
+    Java,
+    Tonic,
+}
+
+impl Stack {
+    /// All but ours.
+    pub(super) const PEERS: [Self; 5] = [
+        Self::Hyper,
+        Self::Tonic,
+        Self::GrpcGo,
+        Self::DubboGo,
+        Self::Java,
+    ];
+
+    /// What the report calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Dubbo => "dubbo",
+            Self::DubboGo => "dubbo_go",
+            Self::GrpcGo => "grpc_go",
+            Self::Hyper => "hyper",
+            Self::Java => "java",
+            Self::Tonic => "tonic",
+        }
+    }
+
+    /// Starts both; what they are built from is there, or an error says what to install.
+    pub(super) fn start(self) -> Result<Pair, Failure> {
+        let name = self.name();
+        let address = free_address()?;
+        let server = &mut self.server()?;
+        server.arg(match self {
+            Self::Dubbo | Self::Hyper | Self::Tonic => address.to_string(),
+            Self::DubboGo | Self::GrpcGo | Self::Java => format!("--tri={}", address.port()),
+        });
+        let client = &mut self.client()?;
+        client.arg(match self {
+            Self::Dubbo | Self::Hyper | Self::Tonic => address.to_string(),
+            Self::DubboGo => format!("--dubbo-go={address}"),
+            Self::GrpcGo => format!("--grpc-go={address}"),
+            Self::Java => format!("--tri={address}"),
+        });
+        Ok(Pair {
+            stack: self,
+            server: Server::start(name, address, server)?,
+            client: Worker::start(name, client)?,
+        })
+    }
+
+    fn server(self) -> Result<Command, Failure> {
+        match self {
+            Self::Dubbo | Self::Hyper | Self::Tonic => Ok(self.rust("")),
+            Self::DubboGo => interop::go_program("provider").map(Command::new),
+            Self::GrpcGo => interop::go_program("grpc-server").map(Command::new),
+            Self::Java => interop::java_command("org.apache.dubbo.interop.provider.Provider"),
+        }
+    }
+
+    fn client(self) -> Result<Command, Failure> {
+        match self {
+            Self::Dubbo | Self::Hyper | Self::Tonic => Ok(self.rust("-client")),
+            Self::DubboGo | Self::GrpcGo => interop::go_program("triple-bench").map(Command::new),
+            Self::Java => interop::java_command("org.apache.dubbo.interop.TripleBench"),
+        }
+    }
+
+    fn rust(self, suffix: &str) -> Command {
+        let program = format!("release/bench-{}{suffix}", self.name());
+        Command::new(process::target_dir().join(program))
+    }
+}
+
+/// A server, and the client that calls it.
+pub(super) struct Pair {
+    pub(super) stack: Stack,
+    pub(super) server: Server,
+    pub(super) client: Worker,
+}
+
+/// Builds all that is in Rust, with one profile.
+pub(super) fn build() -> Result<(), Failure> {
+    let mut cargo = process::cargo(["build", "--release", "--package=bench"]);
+    for name in ["dubbo", "hyper", "tonic"] {
+        cargo.arg(format!("--bin=bench-{name}"));
+        cargo.arg(format!("--bin=bench-{name}-client"));
+    }
+    process::run(&mut cargo, "see what cargo said above")
+}
