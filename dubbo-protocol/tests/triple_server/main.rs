@@ -12,6 +12,7 @@ mod greeter;
 mod health;
 mod limits;
 mod negative_answers;
+mod pace;
 mod shutdown;
 mod tonic_client;
 mod wire;

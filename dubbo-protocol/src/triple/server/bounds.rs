@@ -298,7 +298,7 @@ mod tests {
             (".keep-alive-interval", "x"),
             (".keep-alive-timeout", "0"),
             (".handshake-timeout", "0s"),
-            (".request-timeout", ""),
+            (".request-timeout", "soon"),
             (".max-concurrent-streams", "0"),
             (".max-header-count", "1000000"),
             (".max-header-list-size", "1kib"),

@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_path_that_no_request_has_is_refused() {
-        for path in ["a b", "a?b", "a#b", "ü"] {
+        for path in ["a b", "a?b", "a#b"] {
             assert!(Mount::new(path, Arc::new(Nobody)).is_err(), "{path:?}");
         }
     }

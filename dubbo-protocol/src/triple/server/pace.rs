@@ -62,8 +62,13 @@ impl Pace {
     }
 }
 
-/// Some ten times what an ordinary small call takes, and no more than the other calls of a connection can wait.
-const QUICK: u32 = 50_000;
+/// Some ten times what an ordinary small call takes, and no more than the other calls of a connection can wait. What is
+/// compiled without optimisation takes that many times longer.
+const QUICK: u32 = if cfg!(debug_assertions) {
+    1_000_000
+} else {
+    50_000
+};
 
 /// It takes some hundred quick calls to show it.
 const UNKNOWN: u32 = 4 * QUICK;
@@ -75,10 +80,15 @@ const WEIGHT: u32 = 256;
 mod tests {
     use super::*;
 
+    /// So many times as long as a quick call may take, at most.
+    fn times(factor: f64) -> Duration {
+        Duration::from_nanos(u64::from(QUICK)).mul_f64(factor)
+    }
+
     fn calls_until_quick(pace: &Pace) -> usize {
         let mut calls = 0;
         while !pace.is_quick() {
-            pace.note(Duration::from_micros(3));
+            pace.note(times(0.06));
             calls += 1;
         }
         calls
@@ -95,15 +105,15 @@ mod tests {
 
     #[test]
     fn calls_that_keep_their_thread_are_soon_known_by_it() {
-        for (millis, calls) in [(100, 1), (20, 1), (1, 16)] {
+        for (factor, calls) in [(2_000.0, 1), (400.0, 1), (20.0, 16)] {
             let pace = Paces::of(1).of_method(0).expect("there");
             calls_until_quick(&pace);
             let mut slow = 0;
             while pace.is_quick() {
-                pace.note(Duration::from_millis(millis));
+                pace.note(times(factor));
                 slow += 1;
             }
-            assert!(slow <= calls, "{slow} calls of {millis} ms");
+            assert!(slow <= calls, "{slow} calls of {factor} times the limit");
             assert!(calls_until_quick(&pace) > 0);
         }
     }
@@ -115,8 +125,7 @@ mod tests {
         let mut quick = 0;
         for call in 0..100_000 {
             let aside = call % 1_000 == 999;
-            let took = if aside { 4_000 } else { 3 };
-            pace.note(Duration::from_micros(took));
+            pace.note(times(if aside { 80.0 } else { 0.06 }));
             quick += usize::from(pace.is_quick());
         }
         assert!(quick > 99_000, "{quick} of 100,000");

@@ -106,7 +106,7 @@ mod tests {
             ("", &b""[..]),
             ("AAAAAAI=", b"\0\0\0\0\x02"),
             ("AAAAAAI=aGk=", b"\0\0\0\0\x02hi"),
-            ("AA==AA==AAAAAmhp", b"\0\0\0\0\x02hi"),
+            ("AA==AA==AAAAAmhp", b"\0\0\0\0\0\x02hi"),
             ("aGVsbG8gd29ybGQ=IQ==", b"hello world!"),
         ] {
             for size in 1..=text.len().max(1) {
