@@ -1,7 +1,9 @@
 //! gRPC over HTTP/1.1: its trailers end a body in chunks (`docs/spec/triple.md` §1.1; §12, TV19).
 
+use dubbo_core::{provider::Service, status::Status};
+
 use crate::{
-    greeter::{Provider, greeter},
+    greeter::{self, Provider, Req, Resp, builder, greeter},
     support::{GREET, GREET_BIDI, GREET_MANY, GREET_STREAM, Http1},
 };
 
@@ -63,4 +65,53 @@ async fn what_http1_cannot_carry_is_refused() {
     let (status, _, message) = caller.answer().await.refused();
     assert_eq!(status, 400);
     assert!(message.contains("te: trailers"), "{message}");
+}
+
+/// A service that refuses a stream of requests at the first of them.
+fn refuses_streams() -> Service {
+    builder()
+        .client_stream::<Req, Resp, _, _>(greeter::GREET_MANY, |request| async move {
+            request.into_message().message().await?;
+            Err(Status::resource_exhausted("one is enough"))
+        })
+        .build()
+}
+
+#[tokio::test]
+async fn who_writes_on_after_a_refusal_keeps_the_connection() {
+    let provider = Provider::of(refuses_streams()).await;
+    let mut caller = Http1::connect(provider.address).await;
+    for content in ["grpc", "grpc-web"] {
+        for _ in 0..3 {
+            caller
+                .raw(format!(
+                    "POST {GREET_MANY} HTTP/1.1\r\nhost: x\r\nte: trailers\r\n\
+                     content-type: application/{content}\r\ntransfer-encoding: chunked\r\n\r\n"
+                ))
+                .await;
+            let chunk = [b"8\r\n", X, b"\r\n"].concat();
+            caller.raw(&chunk).await;
+            let answer = caller.answer().await;
+            assert_eq!(answer.header("grpc-status"), Some("8"), "{content}");
+            for _ in 0..100 {
+                caller.raw(&chunk).await;
+            }
+            caller.raw("0\r\n\r\n").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_has_written_all_before_a_refusal_keeps_the_connection() {
+    let provider = Provider::of(refuses_streams()).await;
+    let mut caller = Http1::connect(provider.address).await;
+    for content in ["application/grpc", "application/grpc-web"] {
+        for _ in 0..3 {
+            let headers = [("content-type", content), TE];
+            let body = X.repeat(64 << 10);
+            caller.send("POST", GREET_MANY, &headers, &body).await;
+            let answer = caller.answer().await;
+            assert_eq!(answer.header("grpc-status"), Some("8"), "{content}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! One request from its headers to its answer.
 
 use std::{
-    error::Error,
     future::poll_fn,
     pin::{Pin, pin},
     sync::Arc,
@@ -20,7 +19,6 @@ use dubbo_core::{
     status::{Code, Status},
 };
 use http::{HeaderMap, HeaderValue, Response, Version, header::CONTENT_TYPE, request::Parts};
-use http_body::Body;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
@@ -32,6 +30,7 @@ use super::{
         BIZ_EXCEPTION, Caller, Many, ReplyBody, announce_trailers, expired, poll_item, respond,
     },
     request::Messages,
+    rest::RequestBody,
     routes::{Route, Routes},
     site::Site,
 };
@@ -48,7 +47,7 @@ use crate::triple::{
 };
 
 /// A call that can be made: there is a method for it, and time.
-pub(super) struct Call<B> {
+pub(super) struct Call<B: RequestBody> {
     answer: Answer,
     route: Arc<Route>,
     peer: Arc<Peer>,
@@ -70,11 +69,7 @@ pub(super) struct Refused<B> {
     pub(super) answer: Response<ReplyBody>,
 }
 
-impl<B> Call<B>
-where
-    B: Body<Data = Bytes> + Send + Unpin + 'static,
-    B::Error: Error + Send + 'static,
-{
+impl<B: RequestBody> Call<B> {
     /// The call that `head` asks for, whose messages are in `body`.
     ///
     /// # Errors
@@ -165,9 +160,6 @@ where
             Err(status) => Err(status),
         };
         answered.unwrap_or_else(|status| {
-            if let Some(unread) = self.messages.take() {
-                unread.discard();
-            }
             if self.handled
                 && let Some(thrown) = self.answer.thrown(&status)
             {

@@ -14,11 +14,10 @@ use dubbo_core::{
     status::{Origin, Status},
 };
 use futures_core::Stream;
-use http_body::Body;
 
 use super::{
     budget::{Budget, Share},
-    rest::discard,
+    rest::{RequestBody, Unread},
     web::BadText,
 };
 use crate::triple::{form::streamed_request, frame::FrameDecoder, status_wire::from_reset};
@@ -26,8 +25,8 @@ use crate::triple::{form::streamed_request, frame::FrameDecoder, status_wire::fr
 /// A request body as a stream of messages. It reads on only when it is asked for the next one, so a caller that sends
 /// faster than the handler takes is held back by HTTP/2's flow control.
 #[derive(Debug)]
-pub(super) struct Messages<B> {
-    body: B,
+pub(super) struct Messages<B: RequestBody> {
+    body: Unread<B>,
     decoder: FrameDecoder,
     method: MethodRef,
     codec: Codec,
@@ -49,11 +48,7 @@ enum State {
     Over,
 }
 
-impl<B> Messages<B>
-where
-    B: Body<Data = Bytes> + Unpin,
-    B::Error: Error + 'static,
-{
+impl<B: RequestBody> Messages<B> {
     pub(super) fn new(
         body: B,
         decoder: FrameDecoder,
@@ -63,7 +58,7 @@ where
         budget: Arc<Budget>,
     ) -> Self {
         Self {
-            body,
+            body: Unread::new(body),
             decoder,
             method,
             codec,
@@ -98,15 +93,6 @@ where
         }
     }
 
-    /// Gives up on the request, which may not have ended.
-    pub(super) fn discard(self)
-    where
-        B: Send + 'static,
-        B::Error: Send,
-    {
-        discard(self.body);
-    }
-
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
         let item = match self.poll_next_or_end(cx) {
             Poll::Ready(item) => item,
@@ -133,7 +119,7 @@ where
             if self.state == State::Ended {
                 return Poll::Ready(self.decoder.finish().err().map(Err));
             }
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+            match ready!(self.body.poll_frame(cx)) {
                 // Request trailers say nothing in this protocol.
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
@@ -147,11 +133,7 @@ where
     }
 }
 
-impl<B> Stream for Messages<B>
-where
-    B: Body<Data = Bytes> + Unpin,
-    B::Error: Error + 'static,
-{
+impl<B: RequestBody> Stream for Messages<B> {
     type Item = Result<Payload, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -189,7 +171,7 @@ mod tests {
         service::{CallKind, MethodDescriptor, ServiceDescriptor},
         status::Code,
     };
-    use http_body::Frame;
+    use http_body::{Body, Frame};
 
     use super::*;
 
@@ -222,10 +204,7 @@ mod tests {
         MethodRef::new(Arc::new(ServiceDescriptor::new("x.S", methods)), 0)
     }
 
-    fn within<B>(body: B, budget: Arc<Budget>) -> Messages<B>
-    where
-        B: Body<Data = Bytes, Error = h2::Error> + Unpin,
-    {
+    fn within<B: RequestBody>(body: B, budget: Arc<Budget>) -> Messages<B> {
         let decoder = FrameDecoder::new(16, None);
         Messages::new(
             body,
