@@ -14,13 +14,12 @@ async fn a_bomb_is_refused_when_it_has_inflated_to_the_limit() {
         let attack = bomb.run(server.address, ECHO, 64);
         let answer = server.under(attack).await.within(16 << 20);
         let (code, text) = (answer.code(), answer.message());
-        match bomb {
+        if bomb == Bomb::ZstdWindow {
             // What it asks for is refused before there is anything to measure.
-            Bomb::ZstdWindow => assert!(matches!(code, Some(3 | 8)), "{text}"),
-            _ => {
-                assert_eq!(code, Some(8), "{bomb:?}: {text}");
-                assert!(text.contains("4194304"), "{bomb:?}: {text}");
-            }
+            assert!(matches!(code, Some(3 | 8)), "{text}");
+        } else {
+            assert_eq!(code, Some(8), "{bomb:?}: {text}");
+            assert!(text.contains("4194304"), "{bomb:?}: {text}");
         }
     }
 }
@@ -32,12 +31,11 @@ async fn so_is_one_in_a_body_of_plain_http() {
         let attack = bomb.run_plain(server.address, ECHO, 64);
         let answer = server.under(attack).await.within(16 << 20);
         let text = String::from_utf8_lossy(&answer.body);
-        match bomb {
-            Bomb::ZstdWindow => assert!(matches!(answer.status, 400 | 413), "{answer:?}"),
-            _ => {
-                assert_eq!(answer.status, 413, "{bomb:?}: {text}");
-                assert!(text.contains("4194304"), "{bomb:?}: {text}");
-            }
+        if bomb == Bomb::ZstdWindow {
+            assert!(matches!(answer.status, 400 | 413), "{answer:?}");
+        } else {
+            assert_eq!(answer.status, 413, "{bomb:?}: {text}");
+            assert!(text.contains("4194304"), "{bomb:?}: {text}");
         }
     }
 }

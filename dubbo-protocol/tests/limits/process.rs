@@ -163,11 +163,10 @@ async fn serve(params: &str) {
         .export(&url, descriptor, service.into_invoker(url.clone()))
         .await
         .expect("exported");
-    println!(
-        "{LISTENS}127.0.0.1:{}",
-        exporter.url().port().expect("bound")
-    );
-    std::io::stdout().flush().expect("it is read");
+    let port = exporter.url().port().expect("bound");
+    let mut out = std::io::stdout();
+    writeln!(out, "{LISTENS}127.0.0.1:{port}").expect("it is read");
+    out.flush().expect("it is read");
     let input = || std::io::stdin().read_to_end(&mut Vec::new());
     let end = tokio::task::spawn_blocking(input).await;
     end.expect("no panic").expect("it ends");

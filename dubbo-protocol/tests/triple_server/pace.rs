@@ -1,14 +1,11 @@
 //! Which calls have tasks of their own.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use dubbo_core::provider::Service;
 use futures_util::future::join_all;
-use tokio::{sync::watch, task};
+use parking_lot::Mutex;
+use tokio::{sync::watch, task, time::Instant};
 
 use super::{
     greeter::{Provider, due, hello, unary},
@@ -29,10 +26,15 @@ impl Rig {
         let service = unary(move |request| {
             let (noted, mut released) = (Arc::clone(&noted), released.clone());
             async move {
-                noted.lock().expect("no panic").push(task::id());
+                noted.lock().push(task::id());
                 let name = &request.message().name;
                 match &**name {
-                    "busy" => std::thread::sleep(Duration::from_millis(300)),
+                    "busy" => {
+                        let start = Instant::now();
+                        while start.elapsed() < Duration::from_millis(300) {
+                            std::thread::yield_now();
+                        }
+                    }
                     "stuck" => {
                         while !*released.borrow() {
                             std::thread::yield_now();
@@ -51,7 +53,7 @@ impl Rig {
 
     /// How many tasks made the calls since the last time.
     fn tasks(&self) -> usize {
-        let tasks = std::mem::take(&mut *self.tasks.lock().expect("no panic"));
+        let tasks = std::mem::take(&mut *self.tasks.lock());
         tasks.into_iter().collect::<HashSet<_>>().len()
     }
 }

@@ -139,7 +139,7 @@ fn asked(invocation: &Invocation) -> &str {
         Body::Unary(payload) => payload.asked(),
         Body::Stream(_) => None,
     };
-    asked.map_or(invocation.method.name(), |(method, _)| method)
+    asked.map_or_else(|| invocation.method.name(), |(method, _)| method)
 }
 
 /// Does the rest within `span`, which is told how it ended.

@@ -69,7 +69,7 @@ impl Life {
                     return;
                 }
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = aged => End::Aged,
@@ -165,7 +165,7 @@ mod tests {
         let life = Life::of(&bounds, 0.5);
         let (end, ()) = tokio::join!(life.over(&calls, &started), call);
         assert_eq!(end, End::Idle);
-        let quiet_for = start.elapsed() - Duration::from_secs(30);
+        let quiet_for = start.elapsed().saturating_sub(Duration::from_secs(30));
         let allowed = Duration::from_secs(8)..=Duration::from_secs(10);
         assert!(allowed.contains(&quiet_for), "{quiet_for:?}");
     }

@@ -2,7 +2,7 @@
 
 /// The origins of pages that may use the services of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub(in crate::triple::server) enum Pattern {
     /// Every page there is.
     Any,
     /// Those of one place, or of all that are below it.
@@ -25,7 +25,7 @@ impl Pattern {
     /// # Errors
     ///
     /// What is wrong with another text.
-    pub(super) fn read(text: &str) -> Result<Self, &'static str> {
+    pub(in crate::triple::server) fn read(text: &str) -> Result<Self, &'static str> {
         if text == "*" {
             return Ok(Self::Any);
         }
@@ -51,7 +51,9 @@ impl Pattern {
         let scheme = scheme.map(str::to_ascii_lowercase);
         Ok(Self::Of {
             text: text.to_owned(),
-            port: place.port.or(scheme.as_deref().and_then(usual_port)),
+            port: place
+                .port
+                .or_else(|| scheme.as_deref().and_then(usual_port)),
             scheme,
             host: place.host,
             below,
@@ -59,7 +61,7 @@ impl Pattern {
     }
 
     /// Whether a page from `origin` is one of those.
-    pub(super) fn has(&self, origin: &str) -> bool {
+    pub(in crate::triple::server) fn has(&self, origin: &str) -> bool {
         let Self::Of {
             text,
             scheme,
@@ -89,10 +91,10 @@ impl Pattern {
 }
 
 /// Whether a page from `origin` asks the server that it came from, which is known to its callers as `authority`.
-pub(super) fn is_same(origin: &str, authority: &str) -> bool {
+pub(in crate::triple::server) fn is_same(origin: &str, authority: &str) -> bool {
     parse(origin).is_some_and(|(scheme, place)| {
         Place::read(authority).is_some_and(|server| {
-            server.host == place.host && server.port.or(usual_port(&scheme)) == place.port
+            server.host == place.host && server.port.or_else(|| usual_port(&scheme)) == place.port
         })
     })
 }
@@ -102,7 +104,7 @@ fn parse(origin: &str) -> Option<(String, Place)> {
     let (scheme, place) = origin.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let mut place = Place::read(place)?;
-    place.port = place.port.or(usual_port(&scheme));
+    place.port = place.port.or_else(|| usual_port(&scheme));
     Some((scheme, place))
 }
 
@@ -123,12 +125,11 @@ impl Place {
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
-        let sound = match bare {
-            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-            None => {
-                let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-                !host.is_empty() && host.bytes().all(plain) && !host.starts_with('.')
-            }
+        let sound = if let Some(address) = bare {
+            address.parse::<std::net::Ipv6Addr>().is_ok()
+        } else {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            !host.is_empty() && host.bytes().all(plain) && !host.starts_with('.')
         };
         sound.then(|| Self {
             host: host.to_ascii_lowercase(),

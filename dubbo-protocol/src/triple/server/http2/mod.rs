@@ -8,7 +8,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -17,7 +17,10 @@ use h2::{
     server::{self, SendResponse},
 };
 use http::Request;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Instant,
+};
 
 pub(super) use self::exchange::exchange;
 use self::noting::Noting;

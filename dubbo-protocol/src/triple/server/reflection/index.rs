@@ -7,7 +7,7 @@ use dubbo_core::service::ServiceDescriptor;
 use prost::{DecodeError, Message as _};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto,
-    ServiceDescriptorProto,
+    OneofDescriptorProto, ServiceDescriptorProto,
 };
 
 /// The services, and the files, symbols and extensions of the sets of files that they came with.
@@ -15,7 +15,7 @@ use prost_types::{
 /// Files are those bytes that the sets hold: nothing of them is lost, such as options that nobody here knows. Each set
 /// is a world of its own: a file has the imports of its set, whatever other sets call so.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(in crate::triple::server) struct Index {
     services: Vec<String>,
     files: Vec<File>,
     by_name: HashMap<String, FileId>,
@@ -26,7 +26,7 @@ pub(super) struct Index {
 
 /// A file of an [`Index`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct FileId(usize);
+pub(in crate::triple::server) struct FileId(usize);
 
 #[derive(Debug)]
 struct File {
@@ -37,7 +37,7 @@ struct File {
 impl Index {
     /// The index of `services`, which come in the order of their interfaces. Of two files that define the same name the
     /// first one counts, except for a service and its methods: they are what its own set says.
-    pub(super) fn of<'a>(services: impl IntoIterator<Item = &'a ServiceDescriptor>) -> Self {
+    pub(in crate::triple::server) fn of<'a>(services: impl IntoIterator<Item = &'a ServiceDescriptor>) -> Self {
         let mut index = Self::default();
         // Services of one package share their set.
         let mut sets: HashMap<*const u8, Vec<(FileId, FileDescriptorProto)>> = HashMap::new();
@@ -64,26 +64,26 @@ impl Index {
     }
 
     /// The names of the services, each once, in their order.
-    pub(super) fn services(&self) -> &[String] {
+    pub(in crate::triple::server) fn services(&self) -> &[String] {
         &self.services
     }
 
-    pub(super) fn file_named(&self, name: &str) -> Option<FileId> {
+    pub(in crate::triple::server) fn file_named(&self, name: &str) -> Option<FileId> {
         self.by_name.get(name).copied()
     }
 
     /// Where a service, method, message, field, oneof, enum, enum value or extension of this full name is defined.
-    pub(super) fn file_of_symbol(&self, symbol: &str) -> Option<FileId> {
+    pub(in crate::triple::server) fn file_of_symbol(&self, symbol: &str) -> Option<FileId> {
         self.by_symbol.get(symbol).copied()
     }
 
     /// Where the extension of `message` with this number is defined.
-    pub(super) fn file_of_extension(&self, message: &str, number: i32) -> Option<FileId> {
+    pub(in crate::triple::server) fn file_of_extension(&self, message: &str, number: i32) -> Option<FileId> {
         self.extensions.get(message)?.get(&number).copied()
     }
 
     /// The numbers of the extensions of `message`, in order; none when there is no such symbol.
-    pub(super) fn extensions_of(&self, message: &str) -> Option<Vec<i32>> {
+    pub(in crate::triple::server) fn extensions_of(&self, message: &str) -> Option<Vec<i32>> {
         match self.extensions.get(message) {
             Some(numbers) => Some(numbers.keys().copied().collect()),
             None => self.by_symbol.get(message).map(|_| Vec::new()),
@@ -91,7 +91,7 @@ impl Index {
     }
 
     /// `file`, then what it imports, and what that imports, each once.
-    pub(super) fn with_imports(&self, file: FileId) -> impl Iterator<Item = &Bytes> {
+    pub(in crate::triple::server) fn with_imports(&self, file: FileId) -> impl Iterator<Item = &Bytes> {
         let mut seen = HashSet::from([file]);
         let mut next = VecDeque::from([file]);
         std::iter::from_fn(move || {
@@ -175,7 +175,7 @@ impl Definitions<'_> {
         for message in messages {
             let name = join(scope, message.name());
             let fields = message.field.iter().map(FieldDescriptorProto::name);
-            let oneofs = message.oneof_decl.iter().map(|oneof| oneof.name());
+            let oneofs = message.oneof_decl.iter().map(OneofDescriptorProto::name);
             for member in fields.chain(oneofs) {
                 self.symbol(join(&name, member));
             }

@@ -4,9 +4,9 @@
 //! request is made one of gRPC, its call is made as any other, and the answer is put into the body.
 
 mod content;
-mod reply;
+pub(super) mod reply;
 mod request;
-mod text;
+pub(super) mod text;
 
 use dubbo_core::{context::ReplyContext, status::Status};
 use http::{
@@ -34,19 +34,16 @@ pub(super) fn answer(
 ) -> impl Future<Output = Response<ReplyBody>> + Send + use<> {
     let content = WebContent::of(&head.headers);
     let answer_content = content.map(|content| content.of_answer(&head.headers));
-    let call = match content {
-        Some(content) => {
-            make_grpc(&mut head.headers, content.content);
-            let call = Call::of(site, head, WebRequest::new(body, content.text));
-            call.map_err(|refused| {
-                discard(refused.body);
-                refused.answer
-            })
-        }
-        None => {
-            discard(body);
-            Err(unknown(&head.headers))
-        }
+    let call = if let Some(content) = content {
+        make_grpc(&mut head.headers, content.content);
+        let call = Call::of(site, head, WebRequest::new(body, content.text));
+        call.map_err(|refused| {
+            discard(refused.body);
+            refused.answer
+        })
+    } else {
+        discard(body);
+        Err(unknown(&head.headers))
     };
     async move {
         let response = match call {
