@@ -350,6 +350,9 @@ impl Instance {
     /// they take notice, then stops accepting (GOAWAY) and lets the calls in flight finish. At the end of `grace` what
     /// is left is cut. A second call waits for the first one to be done, whatever its own grace.
     ///
+    /// Nothing runs on after that, but for what listens for signals after a [`start`](Self::start): a second one still ends
+    /// a program that goes on. It goes with the last handle.
+    ///
     /// # Cancel safety
     ///
     /// The shutdown goes on when the future is dropped.

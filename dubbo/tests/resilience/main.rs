@@ -2,6 +2,7 @@
 //! more often than is allowed, and nothing is left behind (`docs/spec/cluster.md` §9).
 
 mod faults;
+mod leftovers;
 mod nodes;
 mod pushback;
 mod rig;

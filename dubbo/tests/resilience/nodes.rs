@@ -169,7 +169,7 @@ impl Node for Trips {
 }
 
 /// A provider that never answers.
-struct Hangs(Arc<AtomicUsize>);
+pub(crate) struct Hangs(pub(crate) Arc<AtomicUsize>);
 
 impl Node for Hangs {
     async fn ask(&self, _: String) -> Result<String, Status> {

@@ -81,6 +81,11 @@ impl Consumer {
         Ok(answer.into_message())
     }
 
+    /// Ends it at once, whatever is under way.
+    pub(crate) async fn shut_down(&self) {
+        self.instance.shutdown(Duration::ZERO).await;
+    }
+
     /// Ends it, and waits until there are no more tasks than `before` it was there. Each connection has tasks at both of
     /// its ends.
     pub(crate) async fn end(self, before: usize) {
