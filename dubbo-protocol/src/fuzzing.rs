@@ -1,14 +1,22 @@
 //! What `fuzz/` reaches into. Not a public interface.
 
-use std::fmt::Debug;
+use std::{
+    fmt::Debug,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use dubbo_core::{
     payload::{Codec, Payload},
+    service::{CallKind, MethodDescriptor, MethodRef, ServiceDescriptor},
     status::Status,
 };
 use dubbo_hessian2::DecodeOptions;
-use http::{HeaderMap, HeaderValue};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT_ENCODING, CONTENT_TYPE},
+};
 
 use crate::{
     Compression,
@@ -20,13 +28,18 @@ use crate::{
         },
         frame::{self as dubbo_frame, Received},
     },
+    java::read_json_arguments,
     triple::{
+        compression::Offers,
         frame::FrameDecoder,
-        headers::{GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, PeerKind},
+        headers::{self, GRPC_MESSAGE, GRPC_STATUS, GRPC_STATUS_DETAILS, GrpcContent, PeerKind},
         status_wire::{read_status, write_status},
+        timeout,
         wrapper::{self, Wrapper},
     },
 };
+
+pub use crate::triple::server::fuzzing::*;
 
 /// The messages in `bytes`, pushed `chunk` at a time, and how the stream ends.
 pub fn messages(
@@ -94,6 +107,73 @@ pub fn status(code: &[u8], message: &[u8], details: &[u8]) -> Option<(Status, St
     write_status(Err(&first), PeerKind::Dubbo, &mut written);
     let second = read_status(&written)?.err()?;
     Some((first, second))
+}
+
+/// Reads a `grpc-timeout`, and what is written of it again; `None` for none.
+pub fn grpc_timeout(value: &[u8]) -> Option<(Duration, Duration)> {
+    let first = timeout::parse(value).ok()?;
+    let written = timeout::format(first);
+    Some((first, timeout::parse(written.as_bytes()).ok()?))
+}
+
+/// A failure with `message` as headers, and the text that a client reads in them.
+pub fn grpc_message(message: &str) -> (HeaderMap, Option<String>) {
+    let mut written = HeaderMap::new();
+    let status = Status::unknown(message.to_owned());
+    write_status(Err(&status), PeerKind::Dubbo, &mut written);
+    let read = read_status(&written).and_then(Result::err);
+    (written, read.map(|status| status.message().to_owned()))
+}
+
+/// The canonical form of a content type.
+pub fn canonical(content_type: &str) -> String {
+    headers::canonical(content_type)
+}
+
+/// What of gRPC a content type names, as it is written, and whether its sender is a gRPC caller.
+pub fn grpc_content(value: &HeaderValue) -> (Option<&'static str>, bool) {
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, value.clone())]);
+    let content = GrpcContent::of(&headers);
+    (content.map(GrpcContent::text), headers::is_grpc(&headers))
+}
+
+/// What a server that has every compression chooses for the callers who sent these as `accept-encoding`.
+pub fn chosen_compression(accepted: &[HeaderValue]) -> Option<Compression> {
+    static ALL: LazyLock<Offers> = LazyLock::new(|| {
+        let url = "tri://h:1/x.Y?.compression.send=gzip,deflate,zstd".parse();
+        let url = url.expect("invariant: it is a URL");
+        Offers::of_server(&url).expect("invariant: these are names")
+    });
+    let headers = accepted.iter().cloned();
+    let headers: HeaderMap = headers.map(|value| (ACCEPT_ENCODING, value)).collect();
+    let packing = ALL.choose(&headers, &ACCEPT_ENCODING)?;
+    Some(packing.compression)
+}
+
+/// The arguments in the JSON `body`, each as hessian, of a method that has one, two or a list of them, and the number of
+/// those that it takes.
+pub fn json_arguments(method: usize, body: &[u8]) -> Option<(Vec<Bytes>, usize)> {
+    static SERVICE: LazyLock<Arc<ServiceDescriptor>> = LazyLock::new(|| {
+        let method = |name, parameters: &[&'static str]| {
+            let parameters = parameters.iter().copied();
+            MethodDescriptor::java(name, CallKind::Unary, parameters, "java.lang.String")
+        };
+        let methods = vec![
+            method("one", &["java.lang.String"]),
+            method("two", &["java.lang.String", "int"]),
+            method("list", &["java.util.List"]),
+            method("none", &[]),
+            method("several", &["int"]),
+            method("several", &["java.lang.String"]),
+            method("several", &["java.util.Map", "long"]),
+        ];
+        Arc::new(ServiceDescriptor::new("x.S", methods))
+    });
+    let method = MethodRef::new(Arc::clone(&SERVICE), method % SERVICE.methods().len());
+    let (method, payload) = read_json_arguments(&method, body).ok()?;
+    let wanted = method.descriptor().java.as_ref()?.parameters().len();
+    let values = payload.encode_values(Codec::Hessian2).ok()?;
+    Some((values, wanted))
 }
 
 /// The frames of the classic protocol in `bytes`, pushed `chunk` at a time, each written again and with whether it was

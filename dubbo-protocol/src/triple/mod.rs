@@ -8,10 +8,10 @@ pub(crate) mod frame;
 pub(crate) mod headers;
 mod limits;
 pub mod ranges;
-mod server;
+pub(crate) mod server;
 mod silence;
 pub(crate) mod status_wire;
-mod timeout;
+pub(crate) mod timeout;
 pub(crate) mod wrapper;
 
 use std::{fmt, sync::Arc};

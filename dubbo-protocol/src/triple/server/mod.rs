@@ -9,6 +9,7 @@ mod cors;
 mod crowd;
 mod dispatch;
 mod failure;
+pub(crate) mod fuzzing;
 mod health;
 mod http2;
 mod life;

@@ -2,9 +2,9 @@
 
 mod body;
 mod content;
-mod deadline;
+pub(super) mod deadline;
 mod events;
-mod query;
+pub(super) mod query;
 
 use std::{sync::Arc, time::Duration};
 

@@ -16,11 +16,11 @@ use super::{super::failure::Failure, Content};
 use crate::triple::compression::Compression;
 
 /// A message in a query.
-pub(super) struct Query {
+pub(in crate::triple::server) struct Query {
     pub(super) content: Content,
     /// That of the message.
     pub(super) compression: Option<Compression>,
-    pub(super) message: Bytes,
+    pub(in crate::triple::server) message: Bytes,
 }
 
 impl Query {
@@ -29,7 +29,7 @@ impl Query {
     /// # Errors
     ///
     /// The parameter that is missing or of no use.
-    pub(super) fn read(query: &str, method: &MethodRef) -> Result<Self, Failure> {
+    pub(in crate::triple::server) fn read(query: &str, method: &MethodRef) -> Result<Self, Failure> {
         let parameter = |wanted: &str| {
             let mut pairs = query.split('&');
             pairs.find_map(|pair| {

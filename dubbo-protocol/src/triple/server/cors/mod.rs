@@ -1,7 +1,7 @@
 //! Pages of other origins: a browser asks on their behalf, and keeps from them what the server does not allow
 //! (`docs/spec/triple.md` §10.3).
 
-mod origin;
+pub(super) mod origin;
 mod settings;
 
 use http::{

@@ -1,6 +1,6 @@
 //! gRPC's server reflection: what `grpcurl` and its like ask a server about its services (`docs/spec/triple.md` §10.2).
 
-mod index;
-mod service;
+pub(super) mod index;
+pub(super) mod service;
 
 pub(super) use service::services;

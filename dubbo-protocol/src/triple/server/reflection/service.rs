@@ -71,7 +71,7 @@ impl Reflection {
             catalog: self.catalog.upgrade().ok_or_else(ended)?,
             reflection: self,
             requests: requests.into_message(),
-            told: HashSet::new(),
+            answers: Answers::default(),
         };
         Ok(Response::stream(stream::unfold(
             Some(conversation),
@@ -111,8 +111,7 @@ struct Conversation {
     reflection: Arc<Reflection>,
     catalog: Arc<Catalog<Routes>>,
     requests: Streaming<ServerReflectionRequest>,
-    /// The files that it has had.
-    told: HashSet<Bytes>,
+    answers: Answers,
 }
 
 impl Conversation {
@@ -129,15 +128,33 @@ impl Conversation {
         };
         Ok(request.map(|request| {
             let index = self.reflection.index(&self.catalog);
-            let answer = self
-                .answer(&index, request.message_request.as_ref())
-                .unwrap_or_else(|miss| MessageResponse::ErrorResponse(miss.into()));
-            ServerReflectionResponse {
-                valid_host: request.host.clone(),
-                original_request: Some(request),
-                message_response: Some(answer),
-            }
+            self.answers.next(&index, request)
         }))
+    }
+}
+
+/// What one stream has been told.
+#[derive(Default)]
+pub(in crate::triple::server) struct Answers {
+    /// The files that it has had.
+    told: HashSet<Bytes>,
+}
+
+impl Answers {
+    /// The answer to `request`, from `index`.
+    pub(in crate::triple::server) fn next(
+        &mut self,
+        index: &Index,
+        request: ServerReflectionRequest,
+    ) -> ServerReflectionResponse {
+        let answer = self
+            .answer(index, request.message_request.as_ref())
+            .unwrap_or_else(|miss| MessageResponse::ErrorResponse(miss.into()));
+        ServerReflectionResponse {
+            valid_host: request.host.clone(),
+            original_request: Some(request),
+            message_response: Some(answer),
+        }
     }
 
     fn answer(

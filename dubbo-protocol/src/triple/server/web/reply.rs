@@ -57,7 +57,7 @@ impl Body for WebReply {
 }
 
 /// `trailers` as the last envelope of a body: a line for each, as HTTP/1.1 writes them.
-fn envelope(trailers: &HeaderMap) -> Bytes {
+pub(in crate::triple::server) fn envelope(trailers: &HeaderMap) -> Bytes {
     let lines = trailers.iter();
     let len = lines.map(|(name, value)| name.as_str().len() + value.len() + 4);
     let len: usize = len.sum();

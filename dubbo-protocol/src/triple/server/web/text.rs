@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 /// Turns text into bytes, four characters at a time.
 #[derive(Debug, Default)]
-pub(super) struct TextDecoder {
+pub(in crate::triple::server) struct TextDecoder {
     /// Those that wait for the rest of their four.
     waiting: Vec<u8>,
     /// How many have been decoded.
@@ -28,7 +28,7 @@ impl TextDecoder {
     /// # Errors
     ///
     /// It is no base64. There is nothing to be had from the decoder after that.
-    pub(super) fn push(&mut self, text: &[u8]) -> Result<Bytes, BadText> {
+    pub(in crate::triple::server) fn push(&mut self, text: &[u8]) -> Result<Bytes, BadText> {
         let mut out = Vec::with_capacity((self.waiting.len() + text.len()) / 4 * 3);
         let mut rest = text;
         if !self.waiting.is_empty() {
@@ -60,7 +60,7 @@ impl TextDecoder {
     /// # Errors
     ///
     /// It ends within a four.
-    pub(super) fn finish(&self) -> Result<(), BadText> {
+    pub(in crate::triple::server) fn finish(&self) -> Result<(), BadText> {
         match self.waiting.len() {
             0 => Ok(()),
             more => Err(BadText {
@@ -82,7 +82,7 @@ impl TextDecoder {
 }
 
 /// `bytes` as text, with padding.
-pub(super) fn encode(bytes: &[u8]) -> Bytes {
+pub(in crate::triple::server) fn encode(bytes: &[u8]) -> Bytes {
     STANDARD.encode(bytes).into()
 }
 
