@@ -67,7 +67,8 @@ fn measure(pairs: &mut [Pair], options: &Options, report: &mut Report) -> Result
     let (rounds, warm_up) = if options.quick { QUICK } else { USUAL };
     for pair in pairs.iter_mut() {
         for load in &options.loads {
-            pair.client.ask(&load.command(warm_up, WARM_UP_CALLERS))?;
+            let millis = warm_up * pair.stack.warm_up();
+            pair.client.ask(&load.command(millis, WARM_UP_CALLERS))?;
         }
     }
     report::show_columns();
@@ -83,8 +84,7 @@ fn measure(pairs: &mut [Pair], options: &Options, report: &mut Report) -> Result
     Ok(())
 }
 
-/// How many rounds there are, and how long each kind of call warms up, in milliseconds: the compilers of Java and the
-/// paces of our methods need it.
+/// How many rounds there are, and how long each kind of call warms up, in milliseconds.
 const QUICK: (u32, u32) = (5, 3_000);
 const USUAL: (u32, u32) = (5, 1_000);
 const WARM_UP_CALLERS: u32 = 50;

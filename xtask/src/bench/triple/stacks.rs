@@ -44,6 +44,14 @@ impl Stack {
         }
     }
 
+    /// How many times as long as others it has to be called before it is as fast as it gets: Java compiles meanwhile.
+    pub(super) fn warm_up(self) -> u32 {
+        match self {
+            Self::Java => 6,
+            _ => 1,
+        }
+    }
+
     /// Starts both; what they are built from is there, or an error says what to install.
     pub(super) fn start(self) -> Result<Pair, Failure> {
         let name = self.name();
