@@ -219,3 +219,77 @@ async fn streams_are_of_values_too() {
     let ages: Vec<_> = each.map(|user| user.expect("one").age).collect().await;
     assert_eq!(ages, [21, 21]);
 }
+
+/// `TripleResponseWrapper`, as its proto file has it.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Answered {
+    #[prost(string, tag = "1")]
+    serialize_type: String,
+    #[prost(bytes = "vec", tag = "2")]
+    data: Vec<u8>,
+    #[prost(string, tag = "3")]
+    r#type: String,
+}
+
+#[tokio::test]
+async fn an_answer_names_its_type_as_java_resolves_it() {
+    let service = JavaService::new("com.example.Kinds")
+        .method("number", async |_: Request<()>| Ok(7_i32.into()))
+        .method("long", async |_: Request<()>| Ok(7_i64.into()))
+        .method("flag", async |_: Request<()>| Ok(true.into()))
+        .method("text", async |_: Request<()>| Ok("seven".to_owned().into()))
+        .method("nothing", async |_: Request<()>| Ok(().into()))
+        .build();
+    let protocol = TripleProtocol::default();
+    let url = Url::new("tri", "127.0.0.1")
+        .with_port(0)
+        .with_path("com.example.Kinds");
+    let descriptor = Arc::clone(service.descriptor());
+    let invoker = service.into_invoker(url.clone());
+    let exporter = protocol
+        .export(&url, descriptor, invoker)
+        .await
+        .expect("exported");
+    for (method, name, value) in [
+        ("number", "int", Value::from(7_i32)),
+        ("long", "long", Value::from(7_i64)),
+        ("flag", "boolean", Value::from(true)),
+        ("text", "java.lang.String", Value::from("seven")),
+        ("nothing", "void", Value::Null),
+    ] {
+        let answered = answered(&exporter.url().address(), method).await;
+        assert_eq!(answered.serialize_type, "hessian4", "{method}");
+        assert_eq!(answered.r#type, name, "{method}");
+        let decoded: Value = dubbo_hessian2::from_slice(&answered.data).expect("hessian");
+        assert_eq!(decoded, value, "{method}");
+    }
+}
+
+/// What `method` of `com.example.Kinds` answers to a caller that encodes as Java does.
+async fn answered(address: &str, method: &str) -> Answered {
+    let stream = tokio::net::TcpStream::connect(address)
+        .await
+        .expect("it listens");
+    let (client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    let _connection = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(connection));
+    let request = http::Request::post(format!("http://{address}/com.example.Kinds/{method}"))
+        .header("content-type", "application/grpc+proto")
+        .header("te", "trailers")
+        .body(())
+        .expect("a request");
+    let mut client = client.ready().await.expect("room");
+    let (response, mut upload) = client.send_request(request, false).expect("sent");
+    // The wrapper has one field, `serializeType`: there are no arguments.
+    let message = b"\0\0\0\0\x0a\x0a\x08hessian4";
+    upload
+        .send_data(message.as_slice().into(), true)
+        .expect("sent");
+    let mut body = response.await.expect("answered").into_body();
+    let mut answer = Vec::new();
+    while let Some(data) = body.data().await {
+        answer.extend(data.expect("not reset"));
+    }
+    let trailers = body.trailers().await.expect("not reset").expect("some");
+    assert_eq!(trailers["grpc-status"], "0", "{method}");
+    prost::Message::decode(&answer[5..]).expect("a wrapper")
+}
