@@ -2,7 +2,7 @@
 
 use dubbo::{
     Instance, Request, Response, Status, Streaming,
-    config::{ProtocolConfig, ServiceConfig},
+    config::{ProtocolConfig, ServiceConfig, TripleConfig, TripleServerConfig},
     stream,
 };
 
@@ -14,10 +14,13 @@ mod pb {
 #[tokio::main]
 async fn main() -> Result<(), dubbo::Error> {
     let address = bench::address();
+    // 500 answers of 1 MiB to one connection are more than it may hold by default; no peer limits that.
+    let any = TripleServerConfig::new().max_unfinished_size(0);
     let protocol = ProtocolConfig::new()
         .name("tri")
         .ip(address.ip().to_string())
-        .port(address.port());
+        .port(address.port())
+        .triple(TripleConfig::new().server(any));
     let instance = Instance::builder()
         .application("bench")
         .protocol("tri", protocol)
