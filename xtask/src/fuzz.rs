@@ -1,5 +1,7 @@
 //! `cargo xtask fuzz`: every fuzz target for some time, whatever they find is a failure.
 
+mod seeds;
+
 use std::{fs, path::Path, process::Stdio};
 
 use crate::{
@@ -129,6 +131,7 @@ fn fuzz(target: &str, seconds: u32) -> Result<u64, Failure> {
             Failure::new(text, "make the target folder writable")
         })?;
     }
+    seeds::plant(target, &corpus)?;
     println!("fuzz: {target}");
     let log = work.join(format!("{target}.log"));
     let unwritable = |error: std::io::Error| {
