@@ -40,7 +40,7 @@ fn router() -> Router {
 }
 
 async fn stream() -> Response {
-    let chunks = ["one ", "two ", "three"].map(|chunk| Ok::<_, std::io::Error>(chunk));
+    let chunks = ["one ", "two ", "three"].map(Ok::<_, std::io::Error>);
     Response::new(Body::from_stream(futures_util::stream::iter(chunks)))
 }
 
@@ -183,7 +183,7 @@ fn what_cannot_be_mounted_is_refused_before_anything_starts() {
             "`http` was called for `/api`, and none of the protocols is `tri`",
         ),
     ] {
-        let error = builder.build().err().expect("refused").to_string();
+        let error = builder.build().expect_err("refused").to_string();
         assert!(error.contains(says), "{error}");
     }
 }

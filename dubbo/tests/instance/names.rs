@@ -2,7 +2,7 @@
 //! Dubbo Java that go by `java_package` the other.
 
 use dubbo::{
-    Code, Instance,
+    Code, Instance, Url,
     config::{ReferenceConfig, ServiceConfig},
 };
 use examples::greet::GreeterClient;
@@ -22,7 +22,7 @@ async fn a_service_may_have_a_second_name_and_a_client_picks_either() {
         .expect("valid");
     provider.start().await.expect("starts");
     let exported = provider.exported();
-    let addresses: Vec<_> = exported.iter().map(|url| url.address()).collect();
+    let addresses: Vec<_> = exported.iter().map(Url::address).collect();
     let [one, other] = &addresses[..] else {
         panic!("two names: {exported:?}");
     };

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 use bytes::Buf as _;
 use dubbo::Instance;
 use dubbo_test::{
-    attack::{Caller, Heard, Wire, idle, messages, slow_body},
+    attack::{Answer, Caller, Heard, Wire, idle, messages, slow_body},
     peer::h2::{Client, Frame, PREFACE, code, kind},
 };
 use tokio::time::Instant;
@@ -95,7 +95,7 @@ async fn requests_have_their_time_and_their_size() {
     assert!(answer.message().contains("2000 bytes"), "{answer:?}");
     let part = [&b"\0\0\0\x07\xd0"[..], &[0; 600]].concat();
     let answers = slow_body::http2(address, GREET, 2, &part).await;
-    let codes: Vec<_> = answers.iter().map(|answer| answer.code()).collect();
+    let codes: Vec<_> = answers.iter().map(Answer::code).collect();
     assert_eq!(codes, [Some(8), Some(4)]);
     let text = answers[0].message();
     assert!(text.contains("the limit is 1000"), "{text}");

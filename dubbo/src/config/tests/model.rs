@@ -22,59 +22,7 @@ fn every_key_sets_what_its_builder_method_sets() {
         .label("note", "a;b=c")
         .env(EnvConfig::new().keys(["POD_NAME", "Rack"]))
         .metadata(metadata())
-        .protocol(
-            "tri",
-            ProtocolConfig::tri().ip("127.0.0.1").port(20_000).triple(
-                TripleConfig::new()
-                    .max_server_send_msg_size(8_000_000)
-                    .max_server_recv_msg_size(16 << 20)
-                    .keep_alive_interval(ms(30_000))
-                    .keep_alive_timeout(ms(5_000))
-                    .server(
-                        TripleServerConfig::new()
-                            .connection_initial_window_size(4 << 20)
-                            .handshake_timeout(ms(2_000))
-                            .initial_window_size(65_535)
-                            .max_concurrent_streams(200)
-                            .max_connection_age(ms(3_600_000))
-                            .max_connection_age_grace(ms(0))
-                            .max_connection_idle(ms(300_000))
-                            .max_connections(10_000)
-                            .max_frame_size(16_384)
-                            .max_header_count(100)
-                            .max_header_list_size(32 << 10)
-                            .max_unfinished_size(64_000_000)
-                            .request_timeout(ms(10_000)),
-                    )
-                    .compression(
-                        CompressionConfig::new()
-                            .send(vec![Compression::Zstd, Compression::Gzip])
-                            .min_size(2_000),
-                    )
-                    .cors(
-                        CorsConfig::new()
-                            .allow_origins(["https://*.example.com", "http://localhost:3000"])
-                            .allow_methods(["POST"])
-                            .allow_headers(["x-a", "x-b"])
-                            .expose_headers(["x-cost"])
-                            .allow_credentials(true)
-                            .max_age(Duration::from_mins(10)),
-                    )
-                    .openapi(
-                        OpenApiConfig::new()
-                            .enabled(true)
-                            .path("docs")
-                            .info_title("Orders")
-                            .info_description("What orders take")
-                            .info_version("2.10")
-                            .default_consumes_media_types(["application/json"])
-                            .default_produces_media_types(["application/json", "text/json"])
-                            .default_http_status_codes(["200", "default"])
-                            .setting("redoc.cdn", "https://cdn.example"),
-                    )
-                    .reflection(ReflectionConfig::new().enable(false)),
-            ),
-        )
+        .protocol("tri", triple())
         .protocol("inside", ProtocolConfig::new().name("injvm").port(0))
         .registry(
             "local",
@@ -513,4 +461,57 @@ dubbo:
 ",
     );
     assert_eq!(code, want);
+}
+
+fn triple() -> ProtocolConfig {
+    ProtocolConfig::tri().ip("127.0.0.1").port(20_000).triple(
+        TripleConfig::new()
+            .max_server_send_msg_size(8_000_000)
+            .max_server_recv_msg_size(16 << 20)
+            .keep_alive_interval(ms(30_000))
+            .keep_alive_timeout(ms(5_000))
+            .server(
+                TripleServerConfig::new()
+                    .connection_initial_window_size(4 << 20)
+                    .handshake_timeout(ms(2_000))
+                    .initial_window_size(65_535)
+                    .max_concurrent_streams(200)
+                    .max_connection_age(ms(3_600_000))
+                    .max_connection_age_grace(ms(0))
+                    .max_connection_idle(ms(300_000))
+                    .max_connections(10_000)
+                    .max_frame_size(16_384)
+                    .max_header_count(100)
+                    .max_header_list_size(32 << 10)
+                    .max_unfinished_size(64_000_000)
+                    .request_timeout(ms(10_000)),
+            )
+            .compression(
+                CompressionConfig::new()
+                    .send(vec![Compression::Zstd, Compression::Gzip])
+                    .min_size(2_000),
+            )
+            .cors(
+                CorsConfig::new()
+                    .allow_origins(["https://*.example.com", "http://localhost:3000"])
+                    .allow_methods(["POST"])
+                    .allow_headers(["x-a", "x-b"])
+                    .expose_headers(["x-cost"])
+                    .allow_credentials(true)
+                    .max_age(Duration::from_mins(10)),
+            )
+            .openapi(
+                OpenApiConfig::new()
+                    .enabled(true)
+                    .path("docs")
+                    .info_title("Orders")
+                    .info_description("What orders take")
+                    .info_version("2.10")
+                    .default_consumes_media_types(["application/json"])
+                    .default_produces_media_types(["application/json", "text/json"])
+                    .default_http_status_codes(["200", "default"])
+                    .setting("redoc.cdn", "https://cdn.example"),
+            )
+            .reflection(ReflectionConfig::new().enable(false)),
+    )
 }

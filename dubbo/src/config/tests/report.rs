@@ -57,24 +57,22 @@ t.yaml:13:1: other: unknown key; all settings stand below `dubbo`
     assert_eq!(report(text), want.trim_start());
 }
 
-#[test]
-fn what_contradicts_itself_is_refused() {
-    for (text, want) in [
-        (
-            "protocols: {a: {}, b: {port: 50051}, c: {port: 0}, d: {port: -1}, e: {port: 0, ip: 127.0.0.1}}",
-            "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does\n\
+const CONTRADICTIONS: &[(&str, &str)] = &[
+    (
+        "protocols: {a: {}, b: {port: 50051}, c: {port: 0}, d: {port: -1}, e: {port: 0, ip: 127.0.0.1}}",
+        "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does\n\
              t.yaml:2:54: dubbo.protocols.d: listens on any free port, as `dubbo.protocols.c` does",
-        ),
-        (
-            // The same protocol in another case.
-            "protocols: {a: {}, b: {name: TRI, port: 50051}}",
-            "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
-        ),
-        (
-            "protocols: {a: {triple: {cors: {allow-origins: ['*'], allow-credentials: true, expose-headers: x y}}}, \
+    ),
+    (
+        // The same protocol in another case.
+        "protocols: {a: {}, b: {name: TRI, port: 50051}}",
+        "t.yaml:2:22: dubbo.protocols.b: listens on port 50051, as `dubbo.protocols.a` does",
+    ),
+    (
+        "protocols: {a: {triple: {cors: {allow-origins: ['*'], allow-credentials: true, expose-headers: x y}}}, \
              b: {port: 1, triple: {cors: {allow-origins: [a.test, 'https://*'], max-age: soon}}}, \
              c: {name: injvm, triple: {cors: {allow-origins: a.test}}}, d: {port: 2, triple: {cors: {max-age: 1}}}}",
-            "t.yaml:2:51: dubbo.protocols.a.triple.cors.allow-origins: `*` cannot go together with `allow-credentials`, \
+        "t.yaml:2:51: dubbo.protocols.a.triple.cors.allow-origins: `*` cannot go together with `allow-credentials`, \
              which would let every page act for its visitor; list the origins\n\
              t.yaml:2:98: dubbo.protocols.a.triple.cors.expose-headers: `x y` is no name of a header\n\
              t.yaml:2:159: dubbo.protocols.b.triple.cors.allow-origins: `https://*` has a `*` where none can be: write `*` \
@@ -84,11 +82,11 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:217: dubbo.protocols.c.triple.cors: only `tri` is called by browsers, and the protocol is `injvm`\n\
              warning: t.yaml:2:272: dubbo.protocols.d.triple.cors: has no effect: no page of another origin is let in \
              without `allow-origins`",
-        ),
-        (
-            "protocols: {a: {triple: {openapi: {path: /, info-titel: x, default-http-status-codes: [200, 20], \
+    ),
+    (
+        "protocols: {a: {triple: {openapi: {path: /, info-titel: x, default-http-status-codes: [200, 20], \
              default-consumes-media-types: json, settings: {swagger.cdn: x}}}}, b: {name: injvm, triple: {openapi: {enabled: true}}}}",
-            "t.yaml:2:44: dubbo.protocols.a.triple.openapi.path: `/` is no path of a page\n\
+        "t.yaml:2:44: dubbo.protocols.a.triple.openapi.path: `/` is no path of a page\n\
              t.yaml:2:47: dubbo.protocols.a.triple.openapi.info-titel: unknown key (did you mean `info-title`?)\n\
              t.yaml:2:95: dubbo.protocols.a.triple.openapi.default-http-status-codes: `20` is no HTTP status: a number \
              from 100 to 599, or `default`\n\
@@ -96,19 +94,19 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:160: dubbo.protocols.a.triple.openapi.settings.swagger.cdn: `swagger.cdn` is no setting of the \
              pages; there are `swagger-ui.cdn`, `swagger-ui.settings.*` and `redoc.cdn`\n\
              t.yaml:2:193: dubbo.protocols.b.triple.openapi: only `tri` serves pages, and the protocol is `injvm`",
-        ),
-        (
-            "protocols: {b: {name: injvm, triple: {reflection: {enable: false}}}}\n  consumer: {references: {R: {url: 'h:1', \
+    ),
+    (
+        "protocols: {b: {name: injvm, triple: {reflection: {enable: false}}}}\n  consumer: {references: {R: {url: 'h:1', \
              protocol_config: {triple: {reflection: {enable: false}}}}}}",
-            "t.yaml:2:41: dubbo.protocols.b.triple.reflection: only `tri` has it, and the protocol is `injvm`\n\
+        "t.yaml:2:41: dubbo.protocols.b.triple.reflection: only `tri` has it, and the protocol is `injvm`\n\
              warning: t.yaml:3:70: dubbo.consumer.references.R.protocol_config.triple.reflection: has no effect: a server \
              describes its services; write it under `dubbo.protocols`",
-        ),
-        (
-            "protocols: {a: {triple: {compression: {send: [gzip, br, lz4], min-size: x, level: 9}}}, \
+    ),
+    (
+        "protocols: {a: {triple: {compression: {send: [gzip, br, lz4], min-size: x, level: 9}}}, \
              b: {name: injvm, triple: {compression: {min-size: 1}}}}\n  consumer: {references: {R: {url: 'h:1', \
              protocol_config: {triple: {compression: {send: 'gzip,zstd'}}}}}}",
-            "t.yaml:2:42: dubbo.protocols.a.triple.compression.send: the compression \"br\" is not known here; use one of gzip, \
+        "t.yaml:2:42: dubbo.protocols.a.triple.compression.send: the compression \"br\" is not known here; use one of gzip, \
              deflate and zstd, or identity\n\
              t.yaml:2:42: dubbo.protocols.a.triple.compression.send: the compression \"lz4\" is not known here; use one of gzip, \
              deflate and zstd, or identity\n\
@@ -118,75 +116,79 @@ fn what_contradicts_itself_is_refused() {
              t.yaml:2:117: dubbo.protocols.b.triple.compression: only `tri` compresses, and the protocol is `injvm`\n\
              t.yaml:3:84: dubbo.consumer.references.R.protocol_config.triple.compression.send: a reference sends one \
              compression: nobody has told it which of several its providers take",
-        ),
-        (
-            "consumer: {references: {A: {url: 'h:1', serialization: msgpack}, B: {url: 'h:1', serialization: avro}}}",
-            "t.yaml:2:43: dubbo.consumer.references.A.serialization: `msgpack` is not supported; `protobuf`, `json` and \
+    ),
+    (
+        "consumer: {references: {A: {url: 'h:1', serialization: msgpack}, B: {url: 'h:1', serialization: avro}}}",
+        "t.yaml:2:43: dubbo.consumer.references.A.serialization: `msgpack` is not supported; `protobuf`, `json` and \
              `hessian2` are\n\
              t.yaml:2:84: dubbo.consumer.references.B.serialization: expected `protobuf`, `json` or `hessian2`, found `avro`",
-        ),
-        (
-            "tls_config: {tls-cert-file: c.pem}",
-            "t.yaml:2:31: dubbo.tls_config.tls-cert-file: needs its private key: set `tls-key-file` too",
-        ),
-        (
-            "tls_config: {tls-key-file: c.key, tls-server-name: h}",
-            "t.yaml:2:30: dubbo.tls_config.tls-key-file: needs the certificate that it is the key of: set `tls-cert-file` too\n\
+    ),
+    (
+        "tls_config: {tls-cert-file: c.pem}",
+        "t.yaml:2:31: dubbo.tls_config.tls-cert-file: needs its private key: set `tls-key-file` too",
+    ),
+    (
+        "tls_config: {tls-key-file: c.key, tls-server-name: h}",
+        "t.yaml:2:30: dubbo.tls_config.tls-key-file: needs the certificate that it is the key of: set `tls-cert-file` too\n\
              warning: t.yaml:2:54: dubbo.tls_config.tls-server-name: has no effect: clients use TLS only with a `ca-cert-file`",
-        ),
-        (
-            "registries: {a: {protocol: memory, namespace: x}, b: {protocol: Memory, namespace: x}, \
+    ),
+    (
+        "registries: {a: {protocol: memory, namespace: x}, b: {protocol: Memory, namespace: x}, \
              c: {address: 'memory://'}}",
-            "t.yaml:2:53: dubbo.registries.b: has the same address, namespace and group as `dubbo.registries.a`",
-        ),
-        (
-            "registries: {a: {address: 'h:1'}, b: {protocol: zk, address: 'memory://h'}, \
+        "t.yaml:2:53: dubbo.registries.b: has the same address, namespace and group as `dubbo.registries.a`",
+    ),
+    (
+        "registries: {a: {address: 'h:1'}, b: {protocol: zk, address: 'memory://h'}, \
              c: {address: 'memory://h?x=1', namespace: n}, d: {address: N/A}}",
-            "t.yaml:2:16: dubbo.registries.a: needs a `protocol`, or an address such as `nacos://host:port`\n\
+        "t.yaml:2:16: dubbo.registries.a: needs a `protocol`, or an address such as `nacos://host:port`\n\
              t.yaml:2:64: dubbo.registries.b.address: says `memory`, but `protocol` is `zk`\n\
              t.yaml:2:92: dubbo.registries.c.address: takes no parameters; write them under `params`",
-        ),
-        (
-            // What a registry needs that is not there is not known.
-            "registries: {a: {protocol: memoryy}, b: {protocol: Nacos}, c: {protocol: redis, address: 'h:1'}}",
-            "t.yaml:2:30: dubbo.registries.a.protocol: no registry is called `memoryy`; linked: memory (did you mean `memory`?)\n\
+    ),
+    (
+        // What a registry needs that is not there is not known.
+        "registries: {a: {protocol: memoryy}, b: {protocol: Nacos}, c: {protocol: redis, address: 'h:1'}}",
+        "t.yaml:2:30: dubbo.registries.a.protocol: no registry is called `memoryy`; linked: memory (did you mean `memory`?)\n\
              t.yaml:2:54: dubbo.registries.b.protocol: the registry `Nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; \
              linked: memory\n\
              t.yaml:2:76: dubbo.registries.c.protocol: the registry `redis` is not supported yet; linked: memory",
-        ),
-        (
-            "application: {name: 'a,b', metadata-type: remote, metadata-service-protocol: tree}\n  \
+    ),
+    (
+        "application: {name: 'a,b', metadata-type: remote, metadata-service-protocol: tree}\n  \
              metadata-report: {timeout: 1s, address: 'h:1'}\n  registries: {a: {protocol: memory, registry-type: service}}",
-            "t.yaml:2:23: dubbo.application.name: a name with a comma cannot stand in the mapping of an interface\n\
+        "t.yaml:2:23: dubbo.application.name: a name with a comma cannot stand in the mapping of an interface\n\
              t.yaml:2:80: dubbo.application.metadata-service-protocol: no protocol is called `tree`; linked: injvm, tri\n\
              t.yaml:3:3: dubbo.metadata-report: needs a `protocol`, or an address such as `nacos://host:port`\n\
              t.yaml:4:30: dubbo.registries.a.protocol: no service discovery is called `memory`; none is linked",
-        ),
-        (
-            "application: {name: a/b}\n  registries: {a: {address: 'memory://127.0.0.1:99999', registry-type: all}, \
+    ),
+    (
+        "application: {name: a/b}\n  registries: {a: {address: 'memory://127.0.0.1:99999', registry-type: all}, \
              b: {address: 'memory://h', group: g1}, c: {address: 'memory://h', group: g2}, \
              d: {address: 'memory:///var/lib/x'}, e: {address: 'memory://./x'}}",
-            "t.yaml:2:23: dubbo.application.name: a name with a slash cannot be a name in every registry\n\
+        "t.yaml:2:23: dubbo.application.name: a name with a slash cannot be a name in every registry\n\
              t.yaml:3:29: dubbo.registries.a.address: no service discovery is called `memory`; none is linked\n\
              t.yaml:3:29: dubbo.registries.a.address: `127.0.0.1:99999` is no address: `memory://127.0.0.1:99999` is not a URL: port \"99999\" is not a number up to 65535",
-        ),
-        (
-            "registries: {a: {protocol: memory, params: {file-cache: 'no'}}}",
-            "t.yaml:2:59: dubbo.registries.a.params.file-cache: expected `true` or `false`, found `no`",
-        ),
-        (
-            "application: {metadata-type: remote}",
-            "t.yaml:2:32: dubbo.application.metadata-type: needs a metadata report: set `metadata-report`, or let a \
+    ),
+    (
+        "registries: {a: {protocol: memory, params: {file-cache: 'no'}}}",
+        "t.yaml:2:59: dubbo.registries.a.params.file-cache: expected `true` or `false`, found `no`",
+    ),
+    (
+        "application: {metadata-type: remote}",
+        "t.yaml:2:32: dubbo.application.metadata-type: needs a metadata report: set `metadata-report`, or let a \
              registry be one with `use-as-meta-report`",
-        ),
-        (
-            "metadata: {token: 'a b', admin: true, rate-limit: -1}\n  protocols: {local: {name: injvm}}",
-            "t.yaml:2:21: dubbo.metadata.token: must have 1 to 256 visible ASCII characters, because it travels in a header\n\
+    ),
+    (
+        "metadata: {token: 'a b', admin: true, rate-limit: -1}\n  protocols: {local: {name: injvm}}",
+        "t.yaml:2:21: dubbo.metadata.token: must have 1 to 256 visible ASCII characters, because it travels in a header\n\
              t.yaml:2:35: dubbo.metadata.admin: needs a Triple server: add one to `dubbo.protocols`, such as \
              `tri: {port: 50051}`\n\
              t.yaml:2:53: dubbo.metadata.rate-limit: expected a whole number from 0 to 1000000, found `-1`",
-        ),
-    ] {
+    ),
+];
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    for (text, want) in CONTRADICTIONS {
         let report = report(&format!("dubbo:\n  {text}\n"));
         assert_eq!(report, format!("{want}\n"), "{text}");
     }
