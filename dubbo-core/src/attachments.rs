@@ -369,13 +369,16 @@ fn wire_name(name: &str) -> Result<HeaderName, AttachmentError> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| AttachmentError::Name(name.to_owned()))
 }
 
-/// `lower -> Original` from `tri-header-convert`: percent-encoded JSON.
+/// `lower -> Original` from `tri-header-convert`: percent-encoded JSON. Another name is no spelling: it would give a peer a
+/// way around the names that belong to the protocol.
 fn read_spellings(headers: &HeaderMap) -> BTreeMap<String, String> {
     let Some(value) = headers.get(TRI_HEADER_CONVERT) else {
         return BTreeMap::new();
     };
     let json: Vec<u8> = percent_decode(value.as_bytes()).collect();
-    serde_json::from_slice(&json).unwrap_or_default()
+    let mut spellings: BTreeMap<String, String> = serde_json::from_slice(&json).unwrap_or_default();
+    spellings.retain(|lower, original| original.eq_ignore_ascii_case(lower));
+    spellings
 }
 
 fn read_wire<'a>(name: &'a str, value: &HeaderValue) -> (&'a str, AttachmentValue) {
@@ -447,6 +450,20 @@ mod tests {
             map.append(HeaderName::from_static(name), value);
         }
         Attachments::from_headers(map)
+    }
+
+    #[test]
+    fn another_name_is_no_spelling_of_one() {
+        let all = received(&[
+            ("camel", "1"),
+            ("user", "2"),
+            (
+                "tri-header-convert",
+                "%7B%22camel%22%3A%22Camel%22%2C%22user%22%3A%22grpc-status%22%7D",
+            ),
+        ]);
+        let names: Vec<_> = all.iter().map(|(name, _)| name.into_owned()).collect();
+        assert_eq!(names, ["Camel", "user"]);
     }
 
     #[test]

@@ -120,9 +120,10 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| {
         let (kind, rest) = value
             .as_bytes()
+            .trim_ascii_start()
             .split_at_checked(GRPC.len())
             .unwrap_or_default();
-        kind.eq_ignore_ascii_case(GRPC) && matches!(rest, [] | [b'+' | b';' | b' ', ..])
+        kind.eq_ignore_ascii_case(GRPC) && matches!(rest, [] | [b'+' | b';' | b' ' | b'\t', ..])
     })
 }
 
@@ -211,6 +212,8 @@ mod tests {
             ("APPLICATION/GRPC", true),
             ("application/grpc+thrift", true),
             ("application/grpc; x=y", true),
+            ("\t application/grpc+json\t", true),
+            ("application/grpc\t; x=y", true),
             ("application/grpc-web+proto", false),
             ("application/json", false),
             ("app", false),

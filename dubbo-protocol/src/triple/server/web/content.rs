@@ -74,10 +74,11 @@ pub(in crate::triple::server) fn is_web(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| {
         let (kind, rest) = value
             .as_bytes()
+            .trim_ascii_start()
             .split_at_checked(BINARY.len())
             .unwrap_or_default();
         kind.eq_ignore_ascii_case(BINARY.as_bytes())
-            && matches!(rest, [] | [b'+' | b'-' | b';' | b' ', ..])
+            && matches!(rest, [] | [b'+' | b'-' | b';' | b' ' | b'\t', ..])
     })
 }
 
