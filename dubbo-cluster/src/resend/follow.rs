@@ -96,18 +96,18 @@ mod tests {
         let key = key::switches("shop");
         let seconds = async |wait: u64| {
             sleep(Duration::from_secs(wait) + Duration::from_millis(500)).await;
-            numbers.get("dubbo_switch_stale_seconds").round() as u64
+            numbers.get("dubbo_switch_stale_seconds")
         };
         center.put(&key, "retry.enabled: false");
-        assert_eq!(seconds(5).await, 0, "it says what it has");
+        assert!(seconds(5).await < 0.5, "it says what it has");
         center.fail(&key, "gone");
         let stale = seconds(10).await;
-        assert!((9..=11).contains(&stale), "{stale}");
+        assert!((9.0..=11.5).contains(&stale), "{stale}");
         assert!(!resend.switches().retry_enabled, "what it said last counts");
         let stale = seconds(10).await;
-        assert!((19..=22).contains(&stale), "{stale}");
+        assert!((19.0..=22.5).contains(&stale), "{stale}");
         center.put(&key, "retry.enabled: true");
-        assert_eq!(seconds(2).await, 0, "it is back");
+        assert!(seconds(2).await < 0.5, "it is back");
         assert!(resend.switches().retry_enabled);
     }
 }

@@ -20,7 +20,7 @@ use examples::{
     users::{UserServiceServer, Users},
 };
 use prost::Message as _;
-use prost_types::FileDescriptorProto;
+use prost_types::{FieldDescriptorProto, FileDescriptorProto};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -79,7 +79,11 @@ async fn show(answers: &mut Streaming<ServerReflectionResponse>) -> Result<(), B
 
 fn describe(file: &FileDescriptorProto) {
     for message in &file.message_type {
-        let fields: Vec<_> = message.field.iter().map(|field| field.name()).collect();
+        let fields: Vec<_> = message
+            .field
+            .iter()
+            .map(FieldDescriptorProto::name)
+            .collect();
         println!("message {}: {}", message.name(), fields.join(", "));
     }
     for service in &file.service {

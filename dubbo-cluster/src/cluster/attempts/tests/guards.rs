@@ -188,7 +188,7 @@ async fn each_key_of_a_recovery_says_how_many_calls_a_provider_carries_that_come
         };
         for (document, want) in keys.documents().iter().zip(want) {
             let second = Answer::After(Duration::from_secs(1));
-            let script = vec![vec![second.clone(); 20], vec![broken(); 5], vec![second]];
+            let script = [vec![second.clone(); 20], vec![broken(); 5], vec![second]];
             let rig = Rig::new(document, &among(1, &[script.concat()]));
             assert_eq!(burst(&rig, 40).await, 20);
             assert_eq!(rounds(&rig, 20).await, 5, "it is out");
