@@ -153,11 +153,11 @@ pub use instance::{Explanation, Instance, InstanceBuilder, Road};
 
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.
 pub mod spi {
+    pub use dubbo_core::extension::BoxError;
     pub use dubbo_core::{
         cluster, config_center, discovery, explain, filter, invocation, invoker, list, metadata,
         payload, protocol, registry, subscription, text_map, tls,
     };
-    pub use dubbo_core::extension::BoxError;
     pub use dubbo_protocol::filter::{AccessKey, AccessKeyStorage, RejectedHandler};
 }
 

@@ -237,7 +237,10 @@ fn compression_weighs_a_call_without_and_with_each() {
     assert_eq!(names, ["plain", "gzip", "deflate", "zstd"]);
     let plain = weights[0].1;
     assert!(plain > 38_000, "{text}");
-    assert!(weights[1..].iter().all(|(_, bytes)| bytes * 10 < plain), "{text}");
+    assert!(
+        weights[1..].iter().all(|(_, bytes)| bytes * 10 < plain),
+        "{text}"
+    );
 }
 
 #[test]

@@ -50,12 +50,13 @@ pub use self::{
     error::ConfigErrors,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, ApplicationMigrationConfig, CompressionConfig, Config, ConfigCenterConfig, ConfiguredRule,
-        ConsumerConfig, CorsConfig, EnvConfig, Hessian2Config, Layered, LimitsConfig, LogFormat, LogLevel,
-        LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig, MetadataType,
-        MethodConfig, MetricsConfig, MigrationConfig, OpenApiConfig, ProtocolConfig,
-        ProviderConfig, ReferenceConfig, ReflectionConfig, RegistryConfig, RegistryType, RulesConfig, Secret,
-        Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig, TripleServerConfig,
+        ApplicationConfig, ApplicationMigrationConfig, CompressionConfig, Config,
+        ConfigCenterConfig, ConfiguredRule, ConsumerConfig, CorsConfig, EnvConfig, Hessian2Config,
+        Layered, LimitsConfig, LogFormat, LogLevel, LoggerConfig, MetadataCacheConfig,
+        MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, MetricsConfig,
+        MigrationConfig, OpenApiConfig, ProtocolConfig, ProviderConfig, ReferenceConfig,
+        ReflectionConfig, RegistryConfig, RegistryType, RulesConfig, Secret, Serialization,
+        ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig, TripleServerConfig,
     },
 };
 

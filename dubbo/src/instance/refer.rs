@@ -271,7 +271,10 @@ impl Inner {
             ("timeout", config.timeout.map(|d| d.as_millis().to_string())),
             (
                 "serialization",
-                config.serialization.map(Serialization::name).map(str::to_owned),
+                config
+                    .serialization
+                    .map(Serialization::name)
+                    .map(str::to_owned),
             ),
             ("sticky", config.sticky.map(|b| b.to_string())),
             ("dubbo.tag", config.tag.clone()),

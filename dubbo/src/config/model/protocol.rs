@@ -2,7 +2,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::{ProblemKind, Section};
 
-use super::{CompressionConfig, CorsConfig, OpenApiConfig, ReflectionConfig, TripleServerConfig, settings, triple_server};
+use super::{
+    CompressionConfig, CorsConfig, OpenApiConfig, ReflectionConfig, TripleServerConfig, settings,
+    triple_server,
+};
 use crate::config::{Layered as _, defaults};
 
 settings! {
@@ -139,7 +142,10 @@ impl TripleConfig {
         let why = "a server describes its services; write it under `dubbo.protocols`";
         s.no_effect("openapi", why);
         s.no_effect("reflection", why);
-        s.no_effect("cors", "a server lets pages in; write it under `dubbo.protocols`");
+        s.no_effect(
+            "cors",
+            "a server lets pages in; write it under `dubbo.protocols`",
+        );
         Self {
             compression: s.section("compression", CompressionConfig::read_client),
             keep_alive_interval: s.duration("keep-alive-interval"),

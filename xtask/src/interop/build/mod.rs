@@ -80,8 +80,7 @@ pub(super) fn tap() -> Result<Program, Failure> {
 
 /// Our own peer.
 fn rust_peers() -> Result<Programs, Failure> {
-    let [consumer, provider] =
-        process::bins("interop", ["interop-consumer", "interop-provider"])?;
+    let [consumer, provider] = process::bins("interop", ["interop-consumer", "interop-provider"])?;
     Ok(Programs {
         consumer: consumer.into(),
         provider: provider.into(),

@@ -14,7 +14,10 @@ use super::super::reply::expired;
 /// # Errors
 ///
 /// Code 3 for a value that cannot be read, 4 when that time has come already.
-pub(in crate::triple::server) fn read(headers: &HeaderMap, method: &MethodRef) -> Result<Option<Instant>, Status> {
+pub(in crate::triple::server) fn read(
+    headers: &HeaderMap,
+    method: &MethodRef,
+) -> Result<Option<Instant>, Status> {
     let mut said = NAMES.into_iter();
     let said = said.find_map(|name| headers.get(&name).map(|value| (name, value)));
     let Some((name, value)) = said else {

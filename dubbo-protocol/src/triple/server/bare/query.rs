@@ -29,7 +29,10 @@ impl Query {
     /// # Errors
     ///
     /// The parameter that is missing or of no use.
-    pub(in crate::triple::server) fn read(query: &str, method: &MethodRef) -> Result<Self, Failure> {
+    pub(in crate::triple::server) fn read(
+        query: &str,
+        method: &MethodRef,
+    ) -> Result<Self, Failure> {
         let parameter = |wanted: &str| {
             let mut pairs = query.split('&');
             pairs.find_map(|pair| {

@@ -37,7 +37,9 @@ struct File {
 impl Index {
     /// The index of `services`, which come in the order of their interfaces. Of two files that define the same name the
     /// first one counts, except for a service and its methods: they are what its own set says.
-    pub(in crate::triple::server) fn of<'a>(services: impl IntoIterator<Item = &'a ServiceDescriptor>) -> Self {
+    pub(in crate::triple::server) fn of<'a>(
+        services: impl IntoIterator<Item = &'a ServiceDescriptor>,
+    ) -> Self {
         let mut index = Self::default();
         // Services of one package share their set.
         let mut sets: HashMap<*const u8, Vec<(FileId, FileDescriptorProto)>> = HashMap::new();
@@ -78,7 +80,11 @@ impl Index {
     }
 
     /// Where the extension of `message` with this number is defined.
-    pub(in crate::triple::server) fn file_of_extension(&self, message: &str, number: i32) -> Option<FileId> {
+    pub(in crate::triple::server) fn file_of_extension(
+        &self,
+        message: &str,
+        number: i32,
+    ) -> Option<FileId> {
         self.extensions.get(message)?.get(&number).copied()
     }
 
@@ -91,7 +97,10 @@ impl Index {
     }
 
     /// `file`, then what it imports, and what that imports, each once.
-    pub(in crate::triple::server) fn with_imports(&self, file: FileId) -> impl Iterator<Item = &Bytes> {
+    pub(in crate::triple::server) fn with_imports(
+        &self,
+        file: FileId,
+    ) -> impl Iterator<Item = &Bytes> {
         let mut seen = HashSet::from([file]);
         let mut next = VecDeque::from([file]);
         std::iter::from_fn(move || {
