@@ -113,8 +113,9 @@ async fn switched_on_it_shows_every_unary_method_of_every_service() {
     assert_eq!(users["parameters"][0]["schema"]["enum"][0], "1.0.0");
     let tags = document["tags"].as_array().expect("tags");
     let streams = tags[1]["description"].as_str().expect("a text");
+    assert!(streams.contains("in JSON: `GreetMany`."), "{streams}");
     assert!(
-        streams.contains("`GreetMany`, `GreetAll`, `GreetEach`"),
+        streams.contains("Dubbo: `GreetAll`, `GreetEach`."),
         "{streams}"
     );
 }
