@@ -54,6 +54,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("  curl {arguments}  # {what}");
     }
     let gateway = Arc::new(http::Gateway { services, backend });
-    http::serve(listener, gateway).await?;
+    let instance = &gateway.services.instance;
+    tokio::select! {
+        served = http::serve(listener, Arc::clone(&gateway)) => served?,
+        // Until Ctrl-C: an instance takes the signal, so the listener has to end with it.
+        ended = instance.serve() => ended?,
+    }
     Ok(())
 }
