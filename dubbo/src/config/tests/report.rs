@@ -227,6 +227,13 @@ fn services_references_and_migrations_that_cannot_be_are_refused() {
             "t.yaml:2:64: dubbo.consumer.references.A.protocol_config.name: `injvm`, but the reference's `protocol` is `tri`",
         ),
         (
+            "provider: {services: {S: {interface: S, scope: local}}}\n  consumer: {references: {R: {url: 'h:1', scope: remote}}}",
+            "t.yaml:2:43: dubbo.provider.services.S.scope: not supported: a service is exported by the protocols that \
+             `protocol-ids` names, those of `injvm` for this instance alone; leave it out\n\
+             t.yaml:3:43: dubbo.consumer.references.R.scope: not supported: `protocol: injvm` calls the service of this \
+             instance, any other protocol one beyond it; leave it out",
+        ),
+        (
             "provider: {protocol-ids: [tri, dubbo], registry-ids: zk}",
             "t.yaml:2:34: dubbo.provider.protocol-ids: no protocol has the id `dubbo`; there are: tri\n\
              t.yaml:2:56: dubbo.provider.registry-ids: no registry has the id `zk`; there are none",
@@ -288,7 +295,7 @@ dubbo:
   application: {metadata-type: local}
   protocols: {tri: {max-server-recv-msg-size: 1mib, triple: {max-server-send-msg-size: 2mib, keep-alive-timeout: 1s}}}
   registries: {a: {protocol: memory, use-as-meta-report: 'false', preferred: false, simplified: true}}
-  provider: {adaptive-service: false, tracing-key: x}
+  provider: {adaptive-service: false, tracing-key: x, services: {S: {interface: S, methods: [{name: A, weight: 5}]}}}
   consumer:
     proxy: default
     references:
@@ -304,6 +311,7 @@ warning: t.yaml:3:3: dubbo.cache_file: has no effect: dubbo-go does not read it 
 warning: t.yaml:5:21: dubbo.protocols.tri.max-server-recv-msg-size: deprecated, write `triple.max-server-recv-msg-size`
 warning: t.yaml:6:85: dubbo.registries.a.simplified: has no effect: dubbo-go does not read it either
 warning: t.yaml:7:39: dubbo.provider.tracing-key: has no effect: dubbo-go does not read it either
+warning: t.yaml:7:104: dubbo.provider.services.S.methods[0].weight: has no effect: consumers of this framework go by the weight of the service; it is published for those of others
 warning: t.yaml:9:5: dubbo.consumer.proxy: has no effect: dubbo-go does not read it either
 warning: t.yaml:13:9: dubbo.consumer.references.R.keep-alive-interval: deprecated, write `protocol_config.triple.keep-alive-interval`
 warning: t.yaml:14:29: dubbo.consumer.references.R.methods[0].weight: has no effect: a weight is the provider's to set
