@@ -210,7 +210,7 @@ const ALLOWED: [&str; 12] = [
 ];
 
 /// Libraries that only this project's own programs and tests use. They speak to the libraries that they exercise.
-const TOOLS: [&str; 4] = ["bench", "dubbo-test", "examples", "interop"];
+const TOOLS: [&str; 5] = ["bench", "conformance", "dubbo-test", "examples", "interop"];
 
 const EMPTY_LIBRARY: usize = 20;
 
