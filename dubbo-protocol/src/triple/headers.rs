@@ -117,13 +117,19 @@ impl GrpcContent {
 ///
 /// gRPC-Web is not meant: its callers cannot read trailers.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    is_of_kind(headers, GRPC, b"+; \t")
+}
+
+/// Whether the content type of `headers` is `kind`, alone or with one of `ends` behind it.
+pub(crate) fn is_of_kind(headers: &HeaderMap, kind: &str, ends: &[u8]) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| {
-        let (kind, rest) = value
+        let (named, rest) = value
             .as_bytes()
             .trim_ascii_start()
-            .split_at_checked(GRPC.len())
+            .split_at_checked(kind.len())
             .unwrap_or_default();
-        kind.eq_ignore_ascii_case(GRPC) && matches!(rest, [] | [b'+' | b';' | b' ' | b'\t', ..])
+        let is_over = rest.first().is_none_or(|byte| ends.contains(byte));
+        named.eq_ignore_ascii_case(kind.as_bytes()) && is_over
     })
 }
 
@@ -168,7 +174,7 @@ pub(crate) const TRI_SERVICE_VERSION: HeaderName = HeaderName::from_static("tri-
 pub(crate) const OUR_USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("dubbo-rust/", env!("CARGO_PKG_VERSION")));
 
-const GRPC: &[u8] = b"application/grpc";
+const GRPC: &str = "application/grpc";
 
 const KNOW_BUSINESS_CODE: [&[u8]; 3] = [b"grpc-go-triple/", b"triple-go/", b"dubbo-rust/"];
 

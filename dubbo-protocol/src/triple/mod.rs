@@ -8,6 +8,7 @@ pub(crate) mod frame;
 pub(crate) mod headers;
 mod limits;
 pub mod ranges;
+mod room;
 pub(crate) mod server;
 mod silence;
 pub(crate) mod status_wire;

@@ -14,6 +14,7 @@ use tokio::task::coop::poll_proceed;
 use super::super::{
     form::Form,
     frame::{self, Sending},
+    room::poll_room,
 };
 use crate::endpoint::Place;
 
@@ -97,7 +98,7 @@ impl Upload {
                 return Poll::Ready(Ok(()));
             }
             if self.held.is_some() {
-                if !ready!(self.poll_room(cx)) {
+                if !ready!(poll_room(&mut self.stream, cx)) {
                     return Poll::Ready(Ok(()));
                 }
                 if let Some(message) = self.held.take()
@@ -129,16 +130,5 @@ impl Upload {
                 }
             }
         }
-    }
-
-    /// Waits for room for some of a message; false when there will be none.
-    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        while self.stream.capacity() == 0 {
-            match ready!(self.stream.poll_capacity(cx)) {
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => return Poll::Ready(false),
-            }
-        }
-        Poll::Ready(true)
     }
 }

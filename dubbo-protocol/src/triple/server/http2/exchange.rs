@@ -15,7 +15,7 @@ use http::{
 use http_body::Body as _;
 use tokio::task::coop::poll_proceed;
 
-use crate::triple::server::reply::ReplyBody;
+use crate::triple::{room::poll_room, server::reply::ReplyBody};
 
 /// Sends what `answering` makes. A caller that resets the stream has it dropped.
 pub(in crate::triple::server) async fn exchange(
@@ -110,7 +110,7 @@ impl Download {
             if self.stream.poll_reset(cx).is_ready() {
                 return Poll::Ready(Ok(()));
             }
-            if self.held.is_some() && !ready!(self.poll_room(cx)) {
+            if self.held.is_some() && !ready!(poll_room(&mut self.stream, cx)) {
                 return Poll::Ready(Ok(()));
             }
             if let Some(part) = self.held.take() {
@@ -147,16 +147,5 @@ impl Download {
                 }
             }
         }
-    }
-
-    /// Waits for room for some of a part; false when there will be none.
-    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        while self.stream.capacity() == 0 {
-            match ready!(self.stream.poll_capacity(cx)) {
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => return Poll::Ready(false),
-            }
-        }
-        Poll::Ready(true)
     }
 }

@@ -6,7 +6,7 @@ use http::{
     header::{ACCEPT, CONTENT_TYPE},
 };
 
-use crate::triple::headers::{GrpcContent, canonical};
+use crate::triple::headers::{GrpcContent, canonical, is_of_kind};
 
 /// One of `application/grpc-web` and `application/grpc-web-text`, with what gRPC has behind `application/grpc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,15 +71,7 @@ impl WebContent {
 
 /// Whether `headers` come from a caller of gRPC-Web, whatever its messages are.
 pub(in crate::triple::server) fn is_web(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|value| {
-        let (kind, rest) = value
-            .as_bytes()
-            .trim_ascii_start()
-            .split_at_checked(BINARY.len())
-            .unwrap_or_default();
-        kind.eq_ignore_ascii_case(BINARY.as_bytes())
-            && matches!(rest, [] | [b'+' | b'-' | b';' | b' ' | b'\t', ..])
-    })
+    is_of_kind(headers, BINARY, b"+-; \t")
 }
 
 const GRPC: &str = "application/grpc";
