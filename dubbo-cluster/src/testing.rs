@@ -36,6 +36,7 @@ pub(crate) struct Scripted {
     script: Mutex<VecDeque<Answer>>,
     calls: Mutex<Vec<Got>>,
     available: AtomicBool,
+    connecting: AtomicBool,
     why_unavailable: Mutex<Option<String>>,
     in_flight: AtomicUsize,
     closed: AtomicBool,
@@ -87,6 +88,7 @@ impl Scripted {
             script: Mutex::new(script.into_iter().collect()),
             calls: Mutex::default(),
             available: AtomicBool::new(true),
+            connecting: AtomicBool::new(false),
             why_unavailable: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -95,6 +97,11 @@ impl Scripted {
 
     pub(crate) fn set_available(&self, available: bool) {
         self.available.store(available, Ordering::Relaxed);
+    }
+
+    /// Whether its first attempt to connect is under way.
+    pub(crate) fn set_connecting(&self, connecting: bool) {
+        self.connecting.store(connecting, Ordering::Relaxed);
     }
 
     /// Makes it unavailable, and has it say why.
@@ -125,6 +132,10 @@ impl Invoker for Scripted {
 
     fn is_available(&self) -> bool {
         self.available.load(Ordering::Relaxed) && !self.is_closed()
+    }
+
+    fn is_connecting(&self) -> bool {
+        self.connecting.load(Ordering::Relaxed)
     }
 
     fn why_unavailable(&self) -> Option<String> {

@@ -118,6 +118,10 @@ impl Invoker for Chain {
         self.end.is_available()
     }
 
+    fn is_connecting(&self) -> bool {
+        self.end.is_connecting()
+    }
+
     fn why_unavailable(&self) -> Option<String> {
         self.end.why_unavailable()
     }
@@ -183,6 +187,10 @@ mod tests {
             false
         }
 
+        fn is_connecting(&self) -> bool {
+            true
+        }
+
         fn why_unavailable(&self) -> Option<String> {
             Some("it is gone".to_owned())
         }
@@ -201,7 +209,7 @@ mod tests {
         let gone = Arc::new(Gone(Url::new("tri", "10.0.0.1")));
         let chain = Chain::wrap(vec![Arc::new(Passing)], gone);
         assert_eq!(chain.url().host(), "10.0.0.1");
-        assert!(!chain.is_available());
+        assert!(!chain.is_available() && chain.is_connecting());
         assert_eq!(chain.why_unavailable().as_deref(), Some("it is gone"));
         assert_eq!(chain.in_flight(), 7);
     }

@@ -20,6 +20,12 @@ pub trait Invoker: Send + Sync + 'static {
         true
     }
 
+    /// Whether it is not available yet only because its first attempt to connect is under way: a call waits for the end of
+    /// it.
+    fn is_connecting(&self) -> bool {
+        false
+    }
+
     /// Why a call has no chance now, for messages: which address or service it is, and what is wrong with it. `None` when
     /// a call has one, or when the invoker cannot tell.
     fn why_unavailable(&self) -> Option<String> {

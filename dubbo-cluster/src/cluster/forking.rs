@@ -121,7 +121,8 @@ impl Forks {
         })
     }
 
-    /// Who gets the call: distinct providers, those that are available if any is.
+    /// Who gets the call: distinct providers, those that are available if any is, and, when these are too few, those whose
+    /// first connection is just being made. With the first calls of a consumer, one provider may be far ahead of the others.
     fn nodes(
         self,
         reference: &Reference,
@@ -130,16 +131,16 @@ impl Forks {
         invocation: &Invocation,
     ) -> Result<Vec<Node>, Status> {
         let count = self.count.unwrap_or(usize::MAX);
+        let called = &invocation.method;
+        let connecting = |node: &&Node| node.invoker.is_connecting() && node.state.admits(called);
         if count >= candidates.len() {
-            let admitted = candidates
-                .iter()
-                .filter(|node| node.admits(&invocation.method));
-            let admitted: Vec<Node> = admitted.cloned().collect();
-            return Ok(if admitted.is_empty() {
-                candidates.iter().cloned().collect()
-            } else {
-                admitted
-            });
+            let ready = |node: &&Node| node.admits(called);
+            let mut nodes: Vec<Node> = candidates.iter().filter(ready).cloned().collect();
+            nodes.extend(candidates.iter().filter(connecting).cloned());
+            if nodes.is_empty() {
+                nodes.extend(candidates.iter().cloned());
+            }
+            return Ok(nodes);
         }
         let mut nodes = Vec::with_capacity(count);
         let mut chosen: SmallVec<[NodeId; 4]> = SmallVec::new();
@@ -152,6 +153,9 @@ impl Forks {
             chosen.push(node.id);
             nodes.push(node);
         }
+        let late = candidates.iter().filter(connecting);
+        let late = late.filter(|node| !chosen.contains(&node.id));
+        nodes.extend(late.take(count - nodes.len()).cloned());
         Ok(nodes)
     }
 }
@@ -355,6 +359,25 @@ mod tests {
             let cluster = forking(&[SAFE], &all);
             assert!(cluster.invoke(invocation()).await.is_ok());
             assert_eq!(called(&all), calls, "{available:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_just_being_connected_gets_a_branch_when_too_few_are_there() {
+        for (forks, ready, connecting, calls) in [
+            ("3", [true, false, false], [false, true, true], [1, 1, 1]),
+            ("2", [false, true, false], [true, false, true], [1, 1, 0]),
+            ("2", [true, true, false], [false, false, true], [1, 1, 0]),
+            ("0", [false, false, true], [true, false, false], [1, 0, 1]),
+        ] {
+            let all = [1, 2, 3].map(|port| Scripted::with(port, [ok(5)]));
+            for (at, provider) in all.iter().enumerate() {
+                provider.set_available(ready[at]);
+                provider.set_connecting(connecting[at]);
+            }
+            let cluster = forking(&[SAFE, ("forks", forks)], &all);
+            assert!(cluster.invoke(invocation()).await.is_ok());
+            assert_eq!(called(&all), calls, "{forks} forks: {ready:?}, {connecting:?}");
         }
     }
 

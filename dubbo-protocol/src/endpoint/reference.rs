@@ -49,6 +49,14 @@ impl<O: Opener> Reference<O> {
             .is_some_and(|endpoint| endpoint.is_available())
     }
 
+    /// Whether its first attempts to connect are under way.
+    pub(crate) fn is_connecting(&self) -> bool {
+        let endpoint = self.endpoint.load();
+        endpoint
+            .as_ref()
+            .is_some_and(|endpoint| endpoint.is_connecting())
+    }
+
     /// Why a call has none, unless it has one.
     pub(crate) fn why_unavailable(&self) -> Option<String> {
         match &*self.endpoint.load() {

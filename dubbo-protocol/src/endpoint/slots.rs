@@ -90,6 +90,14 @@ impl<O: Opener> Endpoint<O> {
         })
     }
 
+    /// Whether none of its connections has been there, and none has failed: the first attempts are under way.
+    pub(crate) fn is_connecting(&self) -> bool {
+        let is_first = |slot: &Mutex<Slot<O>>| {
+            matches!(&*slot.lock(), Slot::Connecting { failed: None, was_up: false, .. })
+        };
+        self.shared.slots.iter().all(is_first)
+    }
+
     /// Why a call has no chance, unless it has one: how the last attempt to connect failed, as calls are told.
     pub(crate) fn why_unavailable(&self) -> Option<String> {
         if self.is_available() {

@@ -44,6 +44,10 @@ impl Invoker for DubboInvoker {
         self.reference.is_available()
     }
 
+    fn is_connecting(&self) -> bool {
+        self.reference.is_connecting()
+    }
+
     fn why_unavailable(&self) -> Option<String> {
         self.reference.why_unavailable()
     }

@@ -41,6 +41,10 @@ impl Invoker for TripleInvoker {
         self.reference.is_available() && !self.departure.is_near()
     }
 
+    fn is_connecting(&self) -> bool {
+        self.reference.is_connecting()
+    }
+
     fn why_unavailable(&self) -> Option<String> {
         let near = || self.departure.is_near().then(|| self.reference.closing());
         self.reference.why_unavailable().or_else(near)

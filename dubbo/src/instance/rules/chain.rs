@@ -63,6 +63,10 @@ impl Invoker for LiveChain {
         self.end.is_available()
     }
 
+    fn is_connecting(&self) -> bool {
+        self.end.is_connecting()
+    }
+
     fn why_unavailable(&self) -> Option<String> {
         self.end.why_unavailable()
     }
