@@ -377,7 +377,11 @@ mod tests {
             }
             let cluster = forking(&[SAFE, ("forks", forks)], &all);
             assert!(cluster.invoke(invocation()).await.is_ok());
-            assert_eq!(called(&all), calls, "{forks} forks: {ready:?}, {connecting:?}");
+            assert_eq!(
+                called(&all),
+                calls,
+                "{forks} forks: {ready:?}, {connecting:?}"
+            );
         }
     }
 

@@ -92,8 +92,15 @@ impl<O: Opener> Endpoint<O> {
 
     /// Whether none of its connections has been there, and none has failed: the first attempts are under way.
     pub(crate) fn is_connecting(&self) -> bool {
-        let is_first = |slot: &Mutex<Slot<O>>| {
-            matches!(&*slot.lock(), Slot::Connecting { failed: None, was_up: false, .. })
+        let is_first = |slot: &Mutex<Slot<O::Link>>| {
+            matches!(
+                &*slot.lock(),
+                Slot::Connecting {
+                    failed: None,
+                    was_up: false,
+                    ..
+                }
+            )
         };
         self.shared.slots.iter().all(is_first)
     }

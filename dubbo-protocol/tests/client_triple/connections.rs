@@ -30,6 +30,7 @@ async fn a_refused_connection_is_said_with_address_reason_and_next_attempt() {
     let (address, protocol) = (nobody().await, TripleProtocol::default());
     let stub = stub(&protocol, address, "").await;
     assert!(!stub.invoker().is_available(), "nothing is known yet");
+    assert!(stub.invoker().is_connecting());
     assert_eq!(
         stub.invoker().why_unavailable().as_deref(),
         Some(&*format!("connecting to {address}: no answer yet"))
@@ -50,7 +51,7 @@ async fn a_refused_connection_is_said_with_address_reason_and_next_attempt() {
     ] {
         assert!(status.message().contains(part), "{part} in {status}");
     }
-    assert!(!stub.invoker().is_available());
+    assert!(!stub.invoker().is_available() && !stub.invoker().is_connecting());
     let why = stub.invoker().why_unavailable().expect("it failed");
     let want = format!("cannot connect to {address}: Connection refused");
     assert!(why.starts_with(&want), "{why}");
