@@ -132,11 +132,13 @@ impl Forks {
     ) -> Result<Vec<Node>, Status> {
         let count = self.count.unwrap_or(usize::MAX);
         let called = &invocation.method;
-        let connecting = |node: &&Node| node.invoker.is_connecting() && node.state.admits(called);
+        // Asked in this order: what is no longer being connected is there.
+        let has_a_chance = |node: &&Node| {
+            let connecting = node.invoker.is_connecting() && node.state.admits(called);
+            connecting || node.admits(called)
+        };
         if count >= candidates.len() {
-            let ready = |node: &&Node| node.admits(called);
-            let mut nodes: Vec<Node> = candidates.iter().filter(ready).cloned().collect();
-            nodes.extend(candidates.iter().filter(connecting).cloned());
+            let mut nodes: Vec<Node> = candidates.iter().filter(has_a_chance).cloned().collect();
             if nodes.is_empty() {
                 nodes.extend(candidates.iter().cloned());
             }
@@ -153,7 +155,7 @@ impl Forks {
             chosen.push(node.id);
             nodes.push(node);
         }
-        let late = candidates.iter().filter(connecting);
+        let late = candidates.iter().filter(has_a_chance);
         let late = late.filter(|node| !chosen.contains(&node.id));
         nodes.extend(late.take(count - nodes.len()).cloned());
         Ok(nodes)

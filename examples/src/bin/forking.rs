@@ -2,14 +2,17 @@
 
 #![allow(clippy::print_stdout, reason = "an example speaks to its user")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use dubbo::{Instance, config::ReferenceConfig};
 use examples::{
     answering::{Answering, from, serve},
     greet::GreeterClient,
 };
-use tokio::{sync::mpsc, time::sleep};
+use tokio::{
+    sync::{Barrier, mpsc},
+    time::sleep,
+};
 
 /// Says so when its call is cancelled: then what the handler holds is dropped before its work is done.
 struct Working {
@@ -35,16 +38,20 @@ impl Drop for Working {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (tell, mut cancelled) = mpsc::unbounded_channel();
+    // Nobody answers before all have been called: how long it takes to connect plays no part here.
+    let called = Arc::new(Barrier::new(3));
     let (mut providers, mut urls) = (Vec::new(), Vec::new());
     for (name, takes) in [("slow", 60_000), ("quick", 20), ("slower", 120_000)] {
-        let tell = tell.clone();
+        let (tell, called) = (tell.clone(), Arc::clone(&called));
         let handler = Answering(move |caller: String| {
             let working = Working {
                 who: name,
                 done: false,
                 tell: tell.clone(),
             };
+            let called = Arc::clone(&called);
             async move {
+                called.wait().await;
                 sleep(Duration::from_millis(takes)).await;
                 working.end();
                 Ok(format!("Hello, {caller}, from {name}!"))
