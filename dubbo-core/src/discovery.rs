@@ -45,6 +45,17 @@ pub trait ServiceDiscovery: Send + Sync + 'static {
     /// Reads the instances of `application` once.
     async fn snapshot(&self, application: &str) -> Result<Instances, RegistryError>;
 
+    /// Reads once what applications are called there, sorted: those that have instances, and where names stay behind, those
+    /// that had some. Tools ask for it; who calls services need not.
+    ///
+    /// # Errors
+    ///
+    /// The registry does not answer, or cannot list them, as by default.
+    async fn applications(&self) -> Result<Vec<String>, RegistryError> {
+        let reason = "this kind of registry does not list applications";
+        Err(RegistryError::new("list the applications", self.url().origin(), reason).refused())
+    }
+
     /// Follows the instances of `application`.
     async fn watch(&self, application: &str) -> Result<Subscription<Instances>, RegistryError>;
 

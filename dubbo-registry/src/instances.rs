@@ -136,6 +136,20 @@ impl<B: Backend, L: InstanceLayout<B::Value>> ServiceDiscovery for Instances<B, 
         Ok(instances.collect())
     }
 
+    async fn applications(&self) -> Result<Vec<String>, RegistryError> {
+        let operation = || "list the applications".to_owned();
+        self.handle.open(operation)?;
+        let folder = self.layout.applications();
+        let names = self.handle.reconciler().names(&folder).await;
+        let names = names.map_err(|error| errors::during(operation(), error))?;
+        let names = names.iter();
+        let mut applications: Vec<_> = names
+            .filter_map(|name| self.layout.application(name))
+            .collect();
+        applications.sort_unstable();
+        Ok(applications)
+    }
+
     async fn watch(&self, application: &str) -> Result<Subscription<InstanceList>, RegistryError> {
         let place = self.place("follow the instances of", application)?;
         let followed = self.handle.reconciler().follow(&place);

@@ -40,6 +40,12 @@ pub(crate) trait InstanceLayout<V>: Send + Sync + 'static {
     /// The name is not possible there.
     fn place(&self, application: &str) -> Result<Place, RegistryError>;
 
+    /// The folder whose names lead to the places of all applications.
+    fn applications(&self) -> Place;
+
+    /// The application behind one `name` of that folder; `None` when it is of something else.
+    fn application(&self, name: &str) -> Option<String>;
+
     /// How `instance` is written.
     ///
     /// # Errors

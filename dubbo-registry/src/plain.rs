@@ -103,8 +103,16 @@ impl InterfaceLayout<Url> for Plain {
 
 impl InstanceLayout<Url> for Plain {
     fn place(&self, application: &str) -> Result<Place, RegistryError> {
-        let place = format!("{}{}", self.root, group("applications", application));
+        let place = format!("{}{}", self.root, group(APPLICATIONS, application));
         Ok(Place(place.into()))
+    }
+
+    fn applications(&self) -> Place {
+        Place(format!("{}{APPLICATIONS}", self.root).into())
+    }
+
+    fn application(&self, name: &str) -> Option<String> {
+        unescape(name)
     }
 
     fn write(&self, instance: &ServiceInstance) -> Result<Entry<Url>, RegistryError> {
@@ -195,6 +203,8 @@ fn group(kind: &str, name: &str) -> String {
 }
 
 const ANY: &str = "*";
+
+const APPLICATIONS: &str = "applications";
 
 const INTERFACES: &str = "interfaces";
 

@@ -149,7 +149,7 @@ pub mod rules {
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;
-pub use instance::{Explanation, Instance, InstanceBuilder, Road};
+pub use instance::{Explanation, Instance, InstanceBuilder, Listed, RegistryTools, Road};
 
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.
 pub mod spi {

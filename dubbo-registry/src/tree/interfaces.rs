@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dubbo_core::{registry::RegistryError, url::Url};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::{join, root};
+use super::{folder, join, root};
 use crate::{
     backend::{Entry, Place},
     layout::InterfaceLayout,
@@ -96,12 +96,7 @@ impl InterfaceLayout<Arc<[u8]>> for Interfaces {
     }
 
     fn folder(&self, consumer: &Url) -> Option<Place> {
-        let folder = if self.root.is_empty() {
-            "/"
-        } else {
-            &self.root
-        };
-        (consumer.service_key().interface() == ANY).then(|| Place(folder.into()))
+        (consumer.service_key().interface() == ANY).then(|| folder(&self.root))
     }
 
     fn named(&self, name: &str, consumer: &Url) -> Vec<(Place, Category)> {

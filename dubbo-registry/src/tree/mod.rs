@@ -25,6 +25,11 @@ pub(crate) fn root(url: &Url, default: &str) -> String {
     absolute(group.unwrap_or(default))
 }
 
+/// What stands right below `root`.
+pub(crate) fn folder(root: &str) -> Place {
+    Place(if root.is_empty() { "/" } else { root }.into())
+}
+
 /// Where the instances of `application` stand below `root`.
 ///
 /// # Errors

@@ -20,6 +20,7 @@ macro_rules! discovery_suite {
         $crate::suite_tests! { discovery [$($attributes)+] $subject;
             a_changed_instance_is_never_missing,
             a_watch_starts_with_what_is_there_and_gets_every_change,
+            an_application_is_listed_as_long_as_it_has_an_instance,
             an_instance_comes_back_as_it_was,
             an_instance_that_moved_is_there_before_the_old_one_goes,
             applications_do_not_see_each_other,
@@ -58,6 +59,23 @@ pub async fn a_watch_starts_with_what_is_there_and_gets_every_change(subject: Di
     }
     let found = ours.snapshot(&own("changes")).await.expect("reads");
     assert!(found.is_empty(), "{found:?}");
+    theirs.close().await;
+    ours.close().await;
+}
+
+/// Tools find applications whose names they do not know.
+pub async fn an_application_is_listed_as_long_as_it_has_an_instance(subject: Discoveries) {
+    let (ours, theirs) = (subject.handle(), subject.handle());
+    let names = ["listed", "listed.too-1"];
+    let instances = names.map(|name| instance(1, name, "1"));
+    for instance in &instances {
+        theirs.register(instance).await.expect("registers");
+    }
+    let listed = ours.applications().await.expect("lists");
+    assert!(listed.is_sorted(), "{listed:?}");
+    for name in names {
+        assert!(listed.contains(&own(name)), "{name} in {listed:?}");
+    }
     theirs.close().await;
     ours.close().await;
 }

@@ -18,6 +18,7 @@ mod rules;
 mod shutdown;
 mod signals;
 mod sources;
+mod tools;
 
 use std::{
     collections::HashMap,
@@ -42,6 +43,7 @@ use tokio::{sync::watch, task::JoinSet};
 pub use builder::InstanceBuilder;
 pub use explain::{Explanation, Road};
 pub use migration::{CallsSeen, ConsumerSeen};
+pub use tools::{Listed, RegistryTools};
 
 use self::{
     activity::Activity,

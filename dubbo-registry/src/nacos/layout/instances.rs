@@ -59,6 +59,14 @@ impl InstanceLayout<Instance> for Instances {
         Ok(place(&self.group, application))
     }
 
+    fn applications(&self) -> Place {
+        place(&self.group, "")
+    }
+
+    fn application(&self, name: &str) -> Option<String> {
+        (!is_interface_level(name)).then(|| name.to_owned())
+    }
+
     fn write(&self, instance: &ServiceInstance) -> Result<Entry<Instance>, RegistryError> {
         let id = instance.id();
         let refuse = |reason: String| {

@@ -51,6 +51,14 @@ impl InstanceLayout<Arc<[u8]>> for Instances {
         tree::application(&self.root, application, &self.address)
     }
 
+    fn applications(&self) -> Place {
+        tree::folder(&self.root)
+    }
+
+    fn application(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
     fn write(&self, instance: &ServiceInstance) -> Result<Entry<Arc<[u8]>>, RegistryError> {
         let id = instance.id();
         let document = Document {

@@ -230,6 +230,17 @@ impl NamedRegistry {
         self.roads.interface.is_some()
     }
 
+    /// Where services are registered each by itself.
+    pub(super) fn interfaces(&self) -> Option<&Arc<dyn Registry>> {
+        self.roads.interface.as_ref()
+    }
+
+    /// Where applications are registered.
+    pub(super) fn discovery(&self) -> Option<&Arc<dyn ServiceDiscovery>> {
+        let application = self.roads.application.as_ref();
+        application.map(|application| &application.discovery)
+    }
+
     /// Registers one service, where services are registered each by itself.
     pub(super) async fn register(&self, url: &Url) -> Result<(), RegistryError> {
         let Some(registry) = &self.roads.interface else {
