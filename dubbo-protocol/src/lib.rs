@@ -12,6 +12,7 @@ mod injvm;
 pub mod java;
 mod net;
 mod pushback;
+pub mod qos;
 mod reject;
 mod servers;
 mod triple;

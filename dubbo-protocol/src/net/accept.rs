@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use tokio::time::Instant;
 
 /// Where connections come from.
-pub(super) trait Accept: Send {
+pub(crate) trait Accept: Send {
     /// One connection.
     type Connection: Send;
 
@@ -25,7 +25,7 @@ impl Accept for tokio::net::TcpListener {
 ///
 /// An error never ends it: a connection that was gone before it was taken costs nothing, and when the process has no
 /// descriptor left for one, that passes.
-pub(super) async fn accept_until<A: Accept>(
+pub(crate) async fn accept_until<A: Accept>(
     listener: A,
     stop: impl Future<Output = ()>,
     mut take: impl FnMut(A::Connection),

@@ -27,7 +27,7 @@ use dubbo_core::{extension::ExtensionContext, protocol::ProtocolError, tls::TlsF
 
 use self::port::Ports;
 pub(crate) use self::{
-    accept::Trouble,
+    accept::{Trouble, accept_until},
     connect::{Connector, Dialer, hint_unheard},
     dialect::Dialect,
     port::{Accepted, Listening},
