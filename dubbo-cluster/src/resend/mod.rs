@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod policy;
 pub mod pool;
 pub mod queue;
+mod recent;
 pub(crate) mod reference;
 mod resolve;
 mod switches;
@@ -36,10 +37,11 @@ use dubbo_core::{
 use parking_lot::Mutex;
 
 pub use self::{
-    classify::Class, follow::Following, policy::PolicyDocument, reference::ReferencePolicies,
-    switches::Switches,
+    classify::Class, follow::Following, policy::PolicyDocument, recent::RecentFailure,
+    reference::ReferencePolicies, switches::Switches,
 };
-use self::{resolve::Shelf, switches::Board};
+pub(crate) use self::recent::Failing;
+use self::{health::BreakerState, recent::Recent, resolve::Shelf, switches::Board};
 
 /// What the references of one instance have in common: policies, switches, budgets and pools. Its clones are the same one.
 ///
@@ -53,6 +55,7 @@ struct Shared {
     current: ArcSwap<PolicyDocument>,
     shelf: Mutex<Shelf>,
     switches: Board,
+    recent: Recent,
     references: Mutex<Vec<Weak<ReferencePolicies>>>,
 }
 
@@ -107,6 +110,21 @@ impl Resend {
     /// What is switched now. It takes no lock.
     pub fn switches(&self) -> Switches {
         self.0.switches.current()
+    }
+
+    /// The attempts that failed last and that another one may have helped against, the last one last: up to 64 of them.
+    pub fn recent_failures(&self) -> Vec<RecentFailure> {
+        self.0.recent.all()
+    }
+
+    /// The methods of services whose calls are stopped, or let through one by one, whoever provides them: as messages call
+    /// them, `shop.Users.Get`, and where their breakers stand.
+    pub fn broken(&self) -> Vec<(String, BreakerState)> {
+        self.0.shelf.lock().broken()
+    }
+
+    pub(crate) fn remember(&self, failed: &Failing<'_>) {
+        self.0.recent.add(failed);
     }
 
     /// The policies of one reference, which change with the document. `url` is where `idempotent` is found.

@@ -12,7 +12,7 @@ use dubbo_core::{
 };
 
 use super::{
-    Resend, Switches,
+    Failing, Resend, Switches,
     health::{BreakerOptions, BreakerState, Forced, Health, ServiceBreaker},
     policy::{Glob, Policy},
     pool,
@@ -115,6 +115,11 @@ impl ReferencePolicies {
     /// Says how many providers there are, where anybody looks after them.
     pub(crate) fn listed(&self, count: usize) {
         self.watch.listed(count);
+    }
+
+    /// Remembers an attempt that failed, for those who look at a running program.
+    pub(crate) fn remember(&self, failed: &Failing<'_>) {
+        self.resend.remember(failed);
     }
 
     /// What stops all calls of `method`.

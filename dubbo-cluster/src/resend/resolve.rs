@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::{
     budget::{Budget, BudgetOptions},
     dead_letter::{DeadLetters, LostCalls, LostOptions},
-    health::{Forced, Guards},
+    health::{BreakerState, Forced, Guards},
     policy::{Mode, Policy, PolicyDocument, PolicyOptions},
     pool::Pools,
     reference::{Choice, Resolved},
@@ -116,6 +116,14 @@ impl Shelf {
         for watch in self.watches.values() {
             watch.force(forced);
         }
+    }
+
+    /// The methods whose breakers are not closed, whoever provides them.
+    pub(super) fn broken(&self) -> Vec<(String, BreakerState)> {
+        self.watches
+            .values()
+            .flat_map(|watch| watch.broken())
+            .collect()
     }
 
     /// The budgets called `name` of `service`, one for each pool.

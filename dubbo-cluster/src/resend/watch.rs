@@ -7,7 +7,7 @@ use dubbo_core::{
     service::{MethodRef, ServiceDescriptor, ServiceKey},
 };
 
-use super::health::{BreakerOptions, Forced, Health, HealthGroup, ServiceBreaker};
+use super::health::{BreakerOptions, BreakerState, Forced, Health, HealthGroup, ServiceBreaker};
 
 /// The health of one service's providers, and the breakers of its methods. All references of the service have one.
 pub(super) struct Watch {
@@ -25,6 +25,13 @@ impl Watch {
             group: HealthGroup::new(service.to_string()),
             breakers: (0..=methods).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// The methods whose breakers are not closed.
+    pub(super) fn broken(&self) -> impl Iterator<Item = (String, BreakerState)> {
+        let breakers = self.breakers.iter().filter_map(OnceLock::get);
+        let states = breakers.map(|breaker| (breaker.name().to_owned(), breaker.state()));
+        states.filter(|(_, state)| *state != BreakerState::Closed)
     }
 
     /// Whether it has a place for each method of `descriptor`.

@@ -30,7 +30,7 @@ use super::{
     failed::{Attempt, End, FailedCall},
 };
 use crate::resend::{
-    Class,
+    Class, Failing,
     backoff::Waits,
     health::{Permit, ServicePermit},
     metadata::Attempted,
@@ -326,6 +326,16 @@ impl Attempts<'_> {
             Box::new(failed)
         });
         failed.candidates = listed;
+        self.reference.policies.remember(&Failing {
+            service: &self.service,
+            method: self.method.name(),
+            attempt: failed.made + 1,
+            allowed: self.allowed,
+            provider: node.invoker.url(),
+            class,
+            elapsed,
+            status: &status,
+        });
         failed.add(Attempt {
             node: node.invoker.url().clone(),
             elapsed,

@@ -42,6 +42,11 @@ impl ServiceBreaker {
         }
     }
 
+    /// What messages call the method.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Where it stands.
     pub fn state(&self) -> BreakerState {
         if self.closed.load(Relaxed) {
