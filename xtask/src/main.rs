@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod chaos;
 mod ci;
 mod codegen;
 mod cold_check;
@@ -86,6 +87,12 @@ const COMMANDS: &[Command] = &[
         args: "dubbo|hessian2|triple",
         about: "measure beside peers in one run, and write the ratios to bench/NAME.json",
         run: bench::run,
+    },
+    Command {
+        name: "chaos",
+        args: "rolling|kill|registry [--quick]",
+        about: "restart, kill and cut off providers and registries under load: no call may be lost",
+        run: chaos::run,
     },
     Command {
         name: "ci",

@@ -32,8 +32,8 @@ pub(super) struct Fault {
 /// What a provider says of itself (`ready`, and ours `left` at its end) or of a call that it holds: `held` when it begins,
 /// `cut_short` when it was cancelled or ran out of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Notice {
-    pub(super) event: String,
+pub(crate) struct Notice {
+    pub(crate) event: String,
     pub(super) case: String,
     pub(super) method: String,
     /// How old the call was.
@@ -47,9 +47,9 @@ pub(super) struct Notice {
 /// What became of the calls that our consumer was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Account {
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
     /// How many each provider has answered.
-    pub(super) by: BTreeMap<String, u64>,
+    pub(crate) by: BTreeMap<String, u64>,
     /// How often each error came, as `CODE: TEXT`.
     pub(super) errors: BTreeMap<String, u64>,
     /// The attachments, as `name: value`, of a call that asks for them.
@@ -60,12 +60,12 @@ pub(super) struct Account {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sighting {
     /// `PROTOCOL/SERVICE`
-    pub(super) contract: String,
+    pub(crate) contract: String,
     pub(super) state: State,
     /// How many calls there were so far.
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
     /// How many of them failed.
-    pub(super) failed: u64,
+    pub(crate) failed: u64,
 }
 
 /// What became of the last call.
@@ -81,25 +81,41 @@ pub(super) enum State {
 
 /// How the calls of a consumer under load went so far: said a few times a second, and at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// `PROTOCOL/SERVICE`
-    pub(super) contract: String,
+    pub(crate) contract: String,
     /// Whether no call follows.
     pub(super) over: bool,
-    pub(super) calls: u64,
-    pub(super) failed: u64,
+    pub(crate) calls: u64,
+    pub(crate) failed: u64,
     /// The first one of those that failed.
     pub(super) error: Option<String>,
     /// How often each error came, where the consumer tells.
     pub(super) errors: BTreeMap<String, u64>,
     /// How many each provider has answered.
-    pub(super) by: BTreeMap<String, u64>,
+    pub(crate) by: BTreeMap<String, u64>,
     /// How many went by the application and by the interface, where the consumer can tell.
     pub(super) ways: Option<(u64, u64)>,
     /// The step of the migration, where the consumer can tell.
     pub(super) step: Option<String>,
     /// Why another step was refused.
     pub(super) refused: Option<String>,
+    /// How many attempts were not the first of their calls, where the consumer tells.
+    pub(crate) retried: u64,
+    /// The longest time without an answer, in milliseconds, where the consumer tells.
+    pub(crate) worst_gap: u64,
+    /// The calls that failed since the line before, where the consumer tells of each.
+    pub(crate) losses: Vec<Loss>,
+}
+
+/// A call that failed. Times are in milliseconds, on the clock of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Loss {
+    /// `PROTOCOL/SERVICE`
+    pub(crate) contract: String,
+    pub(crate) begun: u64,
+    pub(crate) ended: u64,
+    pub(crate) error: String,
 }
 
 impl Report {
@@ -188,8 +204,13 @@ impl Progress {
             _ => return None,
         };
         let ways = &value["ways"];
+        let contract = text(&value["contract"])?;
+        let losses = value["losses"].as_array().into_iter().flatten();
         Some(Self {
-            contract: text(&value["contract"])?,
+            losses: losses
+                .map(|loss| Loss::read(&contract, loss))
+                .collect::<Option<_>>()?,
+            contract,
             over,
             calls: value["calls"].as_u64()?,
             failed: value["failed"].as_u64()?,
@@ -202,6 +223,19 @@ impl Progress {
             ways: ways["application"].as_u64().zip(ways["interface"].as_u64()),
             step: text(&value["step"]),
             refused: text(&value["refused"]),
+            retried: value["retried"].as_u64().unwrap_or_default(),
+            worst_gap: value["worst_gap"].as_u64().unwrap_or_default(),
+        })
+    }
+}
+
+impl Loss {
+    fn read(contract: &str, value: &Value) -> Option<Self> {
+        Some(Self {
+            contract: contract.to_owned(),
+            begun: value["begun"].as_u64()?,
+            ended: value["ended"].as_u64()?,
+            error: text(&value["error"])?,
         })
     }
 }
@@ -291,6 +325,16 @@ mod tests {
         let line = r#"{"event":"progress","contract":"dubbo/user","calls":9,"failed":3,"error":"no","errors":{"no":2,"gone":1},"by":{}}"#;
         let progress = Progress::parse(line).expect(line);
         assert_eq!((progress.errors["no"], progress.errors["gone"]), (2, 1));
+        let line = r#"{"event":"progress","contract":"dubbo/user","calls":9,"failed":1,"by":{},"retried":4,"worst_gap":31,"losses":[{"begun":7,"ended":8,"error":"no"}]}"#;
+        let progress = Progress::parse(line).expect(line);
+        assert_eq!((progress.retried, progress.worst_gap), (4, 31));
+        let loss = Loss {
+            contract: "dubbo/user".to_owned(),
+            begun: 7,
+            ended: 8,
+            error: "no".to_owned(),
+        };
+        assert_eq!(progress.losses, [loss]);
         let line = r#"{"event":"totals","contract":"tri/greeter","calls":9,"failed":0,"by":{}}"#;
         let progress = Progress::parse(line).expect(line);
         assert_eq!((progress.over, progress.ways), (true, None));

@@ -6,6 +6,7 @@
 
 mod about;
 mod build;
+mod caller;
 mod cases;
 mod cluster;
 mod docs;
@@ -38,6 +39,19 @@ use self::{
     route::{Protocol, Route},
     survey::Survey,
 };
+
+/// What other commands make scenes of: the peers, and where they meet.
+pub(crate) mod parts {
+    pub(crate) use super::{
+        build::{Programs, peers},
+        caller::{Caller, Ended},
+        lines::Loss,
+        peer::Peer,
+        ports::Listens,
+        registry::{Level, Metadata, Registry, Server, install, named as registry},
+        route::Party,
+    };
+}
 
 /// A program of the dubbo-go peer, built, for a bench to start.
 pub(crate) fn go_program(name: &str) -> Result<PathBuf, Failure> {

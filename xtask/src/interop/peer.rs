@@ -20,7 +20,7 @@ use super::{build::Program, lines::Notice, route::Party};
 /// A running peer. Dropping it ends its input, and kills it if that does not end it; a peer that runs until its input
 /// ends goes even when this process is killed.
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     name: String,
     child: Child,
     lines: Receiver<String>,
@@ -29,7 +29,7 @@ pub(super) struct Peer {
 
 /// What a peer printed, or why it did not.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// Its output has ended.
     End,
     Line(String),
@@ -40,7 +40,7 @@ pub(super) enum Heard {
 impl Peer {
     /// Starts `program` with `args`. Its errors go to `log`; it runs in the folder of that file, so that what it keeps
     /// where it runs is found there, too.
-    pub(super) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
+    pub(crate) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
         let args = [&*program.args, args].concat();
         let name = name(program, &args);
         let cannot = |what: &str, e: std::io::Error| {
@@ -78,7 +78,7 @@ impl Peer {
     }
 
     /// The next line, waited for at most that long.
-    pub(super) fn next(&self, limit: Duration) -> Heard {
+    pub(crate) fn next(&self, limit: Duration) -> Heard {
         match self.lines.recv_timeout(limit) {
             Ok(line) => Heard::Line(line),
             Err(RecvTimeoutError::Disconnected) => Heard::End,
@@ -87,7 +87,7 @@ impl Peer {
     }
 
     /// Waits until the peer gives a notice that is `wanted`. What comes before is dropped.
-    pub(super) fn await_notice(
+    pub(crate) fn await_notice(
         &self,
         limit: Duration,
         wanted: impl Fn(&Notice) -> bool,
@@ -106,7 +106,7 @@ impl Peer {
     }
 
     /// Says a line to the peer.
-    pub(super) fn say(&mut self, line: &str) -> Result<(), Failure> {
+    pub(crate) fn say(&mut self, line: &str) -> Result<(), Failure> {
         let said = match &mut self.child.stdin {
             Some(input) => writeln!(input, "{line}"),
             None => return Err(self.failure("was told something after its input had ended")),
@@ -115,13 +115,13 @@ impl Peer {
     }
 
     /// Ends the peer as a power cut would: nothing of it runs any more, and nobody is told.
-    pub(super) fn kill(&mut self) -> Result<(), Failure> {
+    pub(crate) fn kill(&mut self) -> Result<(), Failure> {
         let killed = self.child.kill();
         killed.map_err(|e| self.failure(&format!("cannot be killed: {e}")))
     }
 
     /// Asks the peer to stop, as an operator would.
-    pub(super) fn terminate(&self) -> Result<(), Failure> {
+    pub(crate) fn terminate(&self) -> Result<(), Failure> {
         // The standard library has no signals; every shell has `kill`.
         let mut kill = process::program("sh");
         kill.args([
@@ -134,7 +134,7 @@ impl Peer {
     }
 
     /// Stops a provider of `party` as an operator would, and expects it to end well.
-    pub(super) fn stop(self, party: Party, limit: Duration) -> Result<(), Failure> {
+    pub(crate) fn stop(self, party: Party, limit: Duration) -> Result<(), Failure> {
         self.terminate()?;
         let failure = self.failure("did not end well when it was told to stop");
         // A Java program that a signal ended says so, however well it ended.
@@ -150,12 +150,12 @@ impl Peer {
     }
 
     /// Ends the peer's input.
-    pub(super) fn end_input(&mut self) {
+    pub(crate) fn end_input(&mut self) {
         drop(self.child.stdin.take());
     }
 
     /// Waits for the end of the peer, and gives its status.
-    pub(super) fn finish(mut self, limit: Duration) -> Result<ExitStatus, Failure> {
+    pub(crate) fn finish(mut self, limit: Duration) -> Result<ExitStatus, Failure> {
         let watch = Stopwatch::start();
         loop {
             match self.next(limit.saturating_sub(watch.elapsed())) {
@@ -171,7 +171,7 @@ impl Peer {
     }
 
     /// A failure of this peer, with the end of its log.
-    pub(super) fn failure(&self, problem: &str) -> Failure {
+    pub(crate) fn failure(&self, problem: &str) -> Failure {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = text.lines().collect();
         let tail = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n    ");

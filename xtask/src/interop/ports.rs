@@ -8,6 +8,8 @@ use std::{
 
 use crate::failure::Failure;
 
+use super::route::Party;
+
 /// A port that nobody uses, below those that the system gives to outgoing connections. No port is given twice.
 pub(super) fn free() -> Result<u16, Failure> {
     free_with(0)
@@ -34,6 +36,36 @@ pub(super) fn free_with(distance: u16) -> Result<u16, Failure> {
         format!("no port from {FIRST} to {end} is free"),
         "end some of the programs that listen there",
     ))
+}
+
+/// The ports of a provider.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listens {
+    pub(crate) tri: u16,
+    pub(crate) dubbo: u16,
+    metadata: Option<u16>,
+}
+
+impl Listens {
+    /// Ports for a provider of `party` that nobody uses.
+    pub(crate) fn free(party: Party) -> Result<Self, Failure> {
+        Ok(Self {
+            tri: free()?,
+            dubbo: free()?,
+            // Left to itself dubbo-go may take a port that another program is about to take.
+            metadata: (party == Party::Go).then(free).transpose()?,
+        })
+    }
+
+    /// The flags that tell a provider of them.
+    pub(crate) fn flags(self) -> Vec<String> {
+        let metadata = self.metadata.map(|port| ("metadata-port", port));
+        [("tri", self.tri), ("dubbo", self.dubbo)]
+            .into_iter()
+            .chain(metadata)
+            .map(|(name, port)| format!("--{name}={port}"))
+            .collect()
+    }
 }
 
 fn is_free(port: u16) -> bool {

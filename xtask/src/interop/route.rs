@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An implementation of Dubbo, or one of gRPC that knows nothing of Dubbo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Party {
+pub(crate) enum Party {
     Go,
     GrpcGo,
     Grpcio,

@@ -58,7 +58,10 @@ func discover(out *json.Encoder) error {
 		_ = out.Encode(s)
 	}
 	var callers sync.WaitGroup
-	if *load > 0 {
+	if *rate > 0 {
+		callers.Go(func() { callAtRate("tri/greeter", greet, *rate, over, say) })
+		callers.Go(func() { callAtRate("dubbo/user", hello, *rate, over, say) })
+	} else if *load > 0 {
 		every := time.Duration(*load) * time.Millisecond
 		callers.Go(func() { countCalls("tri/greeter", greet, every, over, say) })
 		callers.Go(func() { countCalls("dubbo/user", hello, every, over, say) })
@@ -131,8 +134,12 @@ func helloSomebody(ins *dubbo.Instance) (func(context.Context) (string, error), 
 	}, nil
 }
 
-// discoveringClient retries as often as the framework does unless told otherwise, and not at all where calls are counted.
+// discoveringClient retries as often as the framework does unless told otherwise, and not at all where calls are counted that
+// are made one by one. Where calls are made at a rate it has nothing but the framework's own options.
 func discoveringClient(ins *dubbo.Instance) (*client.Client, error) {
+	if *rate > 0 {
+		return ins.NewClient(client.WithClientNoCheck(), client.WithClientFilter(attemptsFilter))
+	}
 	options := []client.ClientOption{client.WithClientRequestTimeout(time.Second), client.WithClientNoCheck()}
 	if *load > 0 {
 		options = append(options, client.WithClientRetries(0))

@@ -35,6 +35,7 @@ var (
 	registry = registries.Declare("interop-go-consumer")
 
 	load   = flag.Int("load", 0, "milliseconds between two calls that are counted, with a registry")
+	rate   = flag.Int("rate", 0, "calls a second over each protocol, whether those before are answered or not, with a registry")
 	labels = flag.String("cases", "", "comma separated PROTOCOL/NAME of cases, run in this order")
 	list   = flag.Bool("list", false, "print the names of the cases and exit")
 	level  = flag.String("log", "fatal", "log level of the framework")

@@ -37,6 +37,8 @@ var (
 	registry = registries.Declare("interop-go-provider")
 	name     = flag.String("name", "", "what the answers to a discovering consumer end with")
 	leaving  = flag.Int("leave", 1, "seconds that consumers have to notice that the provider leaves, with a registry")
+	patient  = flag.Bool("default-shutdown", false, "leave all times of the shutdown to the framework")
+	work     = flag.Int("work", 0, "milliseconds that each call of a discovering consumer takes")
 	tag      = flag.String("tag", "", "tag of its services, with a registry")
 	weight   = flag.Int64("weight", 0, "weight of its services, with a registry")
 	warmUp   = flag.Int("warmup", -1, "seconds in which its share grows, with a registry; else the framework's choice")
@@ -86,12 +88,14 @@ func serve(notice func(impl.Notice)) error {
 		// That of a service is not told by application; that of the application is told no other way.
 		dubbo.WithTag(*tag),
 		dubbo.WithLogger(logger.WithZap(), logger.WithLevel(*level)),
-		dubbo.WithShutdown(
+	)
+	if !*patient {
+		options = append(options, dubbo.WithShutdown(
 			graceful_shutdown.WithStepTimeout(10*time.Second),
 			graceful_shutdown.WithConsumerUpdateWaitTime(leave),
 			graceful_shutdown.WithOfflineRequestWindowTimeout(0),
-		),
-	)
+		))
+	}
 	var served []string
 	if port := *ports["tri"]; port != 0 {
 		options = append(options, dubbo.WithProtocol(protocol.WithID("tri"), protocol.WithTriple(), protocol.WithPort(port)))
@@ -142,17 +146,17 @@ func addressed(srv *server.Server, served []string, notice func(impl.Notice)) er
 
 // discovered offers each service once, over one protocol, with answers that say who gave them.
 func discovered(srv *server.Server, notice func(impl.Notice)) error {
-	suffix := " from " + *name
+	suffix, takes := " from "+*name, time.Duration(*work)*time.Millisecond
 	how := []server.ServiceOption{server.WithTag(*tag)}
 	if *warmUp >= 0 {
 		how = append(how, server.WithWarmUp(time.Duration(*warmUp)*time.Second))
 	}
 	greeter := append(slices.Clone(how), overTriple())
-	if err := stub.Register(srv, &impl.Greeter{Notice: notice, Suffix: suffix}, greeter...); err != nil {
+	if err := stub.Register(srv, &impl.Greeter{Notice: notice, Suffix: suffix, Work: takes}, greeter...); err != nil {
 		return err
 	}
 	users := append(how, user([]string{"dubbo"})...)
-	return srv.RegisterService(&impl.UserService{Notice: notice, Suffix: suffix}, users...)
+	return srv.RegisterService(&impl.UserService{Notice: notice, Suffix: suffix, Work: takes}, users...)
 }
 
 // share sets the weight. Of all that configure a provider only this is published, and there is no option for it.

@@ -31,6 +31,8 @@ const (
 type Greeter struct {
 	// Suffix ends what Greet answers.
 	Suffix string
+	// Work is how long Greet takes.
+	Work time.Duration
 	// Notice is told of the calls that are held.
 	Notice func(Notice)
 }
@@ -53,6 +55,7 @@ type Notice struct {
 var _ stub.Handler = (*Greeter)(nil)
 
 func (g *Greeter) Greet(_ context.Context, r *pb.GreetRequest) (*pb.GreetResponse, error) {
+	time.Sleep(g.Work)
 	return &pb.GreetResponse{Greeting: "hello " + r.GetName() + g.Suffix}, nil
 }
 

@@ -20,6 +20,8 @@ import (
 type UserService struct {
 	// Suffix ends what Hello answers.
 	Suffix string
+	// Work is how long Hello takes.
+	Work time.Duration
 	// Notice is told of the calls that are held.
 	Notice func(Notice)
 
@@ -66,6 +68,7 @@ func (*UserService) Big(_ context.Context, _ []byte, n int32) ([]byte, error) {
 }
 
 func (u *UserService) Hello(_ context.Context, s string) (string, error) {
+	time.Sleep(u.Work)
 	return "hello " + s + u.Suffix, nil
 }
 

@@ -17,14 +17,14 @@ use super::route::Party;
 
 /// The two programs of a peer.
 #[derive(Debug)]
-pub(super) struct Programs {
-    pub(super) consumer: Program,
-    pub(super) provider: Program,
+pub(crate) struct Programs {
+    pub(crate) consumer: Program,
+    pub(crate) provider: Program,
 }
 
 /// A program and what it is always started with.
 #[derive(Debug, Clone)]
-pub(super) struct Program {
+pub(crate) struct Program {
     pub(super) path: PathBuf,
     pub(super) args: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl From<PathBuf> for Program {
 }
 
 /// Builds a peer.
-pub(super) fn peers(party: Party) -> Result<Programs, Failure> {
+pub(crate) fn peers(party: Party) -> Result<Programs, Failure> {
     match party {
         Party::Go => go_peers("consumer", "provider"),
         Party::GrpcGo => go_peers("grpc-client", "grpc-server"),

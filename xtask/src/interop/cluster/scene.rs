@@ -14,8 +14,8 @@ use crate::{
         build::Programs,
         lines::Notice,
         peer::{Heard, Peer},
-        ports,
-        registry::{Level, Registry, Server},
+        ports::Listens,
+        registry::{Level, Metadata, Registry, Server},
         route::{Party, Protocol},
     },
     process,
@@ -101,28 +101,25 @@ impl<'a> Scene<'a> {
     }
 
     fn begin(&self, role: Role) -> Result<Provider, Failure> {
-        let (tri, dubbo) = (ports::free()?, ports::free()?);
-        let mut args = vec![
-            format!("--registry={}", Registry::Zookeeper),
-            format!("--registry-address={}", self.server.address()),
-            format!("--registry-type={}", self.level.registry_type()),
-            "--metadata-type=local".to_owned(),
-            format!("--application={APPLICATION}"),
+        let listens = Listens::free(role.party)?;
+        let mut args = self
+            .server
+            .meeting(self.level, Metadata::Local, APPLICATION);
+        args.extend(listens.flags());
+        args.extend([
             format!("--name={}", role.name),
-            format!("--tri={tri}"),
-            format!("--dubbo={dubbo}"),
             format!("--warmup={}", role.warm_up),
             "--until-stdin-ends".to_owned(),
-        ];
-        if role.party == Party::Go {
-            // Left to itself it may take a port that another program is about to take.
-            args.push(format!("--metadata-port={}", ports::free()?));
-        }
+        ]);
         args.extend(role.tag.map(|tag| format!("--tag={tag}")));
         args.extend(role.weight.map(|weight| format!("--weight={weight}")));
         let log = self.folder.join(format!("{}.log", role.name));
         let peer = Peer::start(&self.peers[&role.party].provider, &args, log)?;
-        Ok(Provider { peer, tri, dubbo })
+        Ok(Provider {
+            peer,
+            tri: listens.tri,
+            dubbo: listens.dubbo,
+        })
     }
 
     /// Starts our consumer. `reference` is what its references have besides, `retry` its `dubbo.retry`.

@@ -6,19 +6,17 @@ use crate::{
     failure::Failure,
     interop::{
         build::Programs,
+        caller::Caller,
         lines::Notice,
         peer::{Heard, Peer},
-        ports,
-        registry::{Level, Registry, Server},
+        ports::Listens,
+        registry::{Level, Metadata, Registry, Server},
         route::Party,
     },
     process::{self, Stopwatch},
 };
 
-use super::{
-    caller::Caller,
-    dropped::{self, Departure},
-};
+use super::dropped::{self, Departure};
 
 /// What a scenario takes place in.
 #[derive(Debug)]
@@ -77,15 +75,9 @@ impl<'a> Estate<'a> {
         // Each party has an application of its own.
         let mut args = self.meeting(level, &format!("estate-{party}").to_lowercase());
         args.push(format!("--name={name}"));
-        for protocol in ["tri", "dubbo"] {
-            args.push(format!("--{protocol}={}", ports::free()?));
-        }
+        args.extend(Listens::free(party)?.flags());
         if party != Party::Java {
             args.push(format!("--leave={LEAVE_SECONDS}"));
-        }
-        if party == Party::Go {
-            // Left to itself it may take a port that another program is about to take.
-            args.push(format!("--metadata-port={}", ports::free()?));
         }
         args.push("--until-stdin-ends".to_owned());
         let program = &self.programs[&party].provider;
@@ -151,13 +143,7 @@ impl<'a> Estate<'a> {
     }
 
     fn meeting(&self, level: Level, application: &str) -> Vec<String> {
-        vec![
-            format!("--registry={}", Registry::Zookeeper),
-            format!("--registry-address={}", self.server.address()),
-            format!("--registry-type={}", level.registry_type()),
-            "--metadata-type=local".to_owned(),
-            format!("--application={application}"),
-        ]
+        self.server.meeting(level, Metadata::Local, application)
     }
 }
 

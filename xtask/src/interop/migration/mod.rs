@@ -1,7 +1,6 @@
 //! `cargo xtask interop migration`: consumers under load that are migrated from interfaces to applications, and back, among
 //! providers of every implementation in a real ZooKeeper. No call may fail.
 
-mod caller;
 mod dropped;
 mod estate;
 mod scenarios;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::failure::Failure;
-
-use super::{
-    caller::{Caller, Count},
-    dropped,
+use crate::{
+    failure::Failure,
+    interop::caller::{Caller, Count},
 };
+
+use super::dropped;
 
 /// The steps of a scenario, and what became of the calls in each.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use crate::interop::route::{Party, Route};
 
 /// A registry that has servers to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::interop) enum Registry {
+pub(crate) enum Registry {
     Nacos,
     Zookeeper,
     Etcd,
@@ -14,7 +14,7 @@ pub(in crate::interop) enum Registry {
 
 /// What is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::interop) enum Level {
+pub(crate) enum Level {
     /// Each service by its interface.
     Interface,
     /// The application, whose metadata says what it serves.
@@ -24,7 +24,7 @@ pub(in crate::interop) enum Level {
 
 /// Where the metadata of an application is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::interop) enum Metadata {
+pub(crate) enum Metadata {
     /// The application tells.
     Local,
     /// The registry has it.
@@ -51,7 +51,7 @@ pub(in crate::interop) struct Cell {
 }
 
 impl Registry {
-    pub(in crate::interop) const ALL: [Self; 3] = [Self::Nacos, Self::Zookeeper, Self::Etcd];
+    pub(crate) const ALL: [Self; 3] = [Self::Nacos, Self::Zookeeper, Self::Etcd];
 
     /// Whether `party` has a client of it.
     fn is_known_to(self, party: Party) -> bool {

@@ -21,9 +21,13 @@ use crate::{failure::Failure, process::Stopwatch};
 
 use self::options::Options;
 pub(super) use self::{
-    cell::{Cell, Level, Registry, Scenario},
+    cell::{Cell, Scenario},
     limits::reason,
     options::routes,
+};
+pub(crate) use self::{
+    cell::{Level, Metadata, Registry},
+    options::registry as named,
     server::{Server, install},
 };
 use super::{

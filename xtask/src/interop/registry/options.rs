@@ -123,7 +123,8 @@ fn is_quick(cell: Cell) -> bool {
     cell.scenario == scenario && cell.route.consumer != cell.route.provider
 }
 
-fn registry(name: &str) -> Result<Registry, Failure> {
+/// The registry of that name.
+pub(crate) fn registry(name: &str) -> Result<Registry, Failure> {
     Registry::ALL
         .into_iter()
         .find(|registry| registry.to_string() == name)

@@ -10,8 +10,7 @@ use crate::{
         build::Program,
         lines::Report,
         peer::{Heard, Peer},
-        ports,
-        route::Party,
+        ports::Listens,
     },
     process,
 };
@@ -135,13 +134,7 @@ impl Scene<'_> {
     fn provider(&self, name: &str) -> Result<Peer, Failure> {
         let mut args = self.meeting("provider");
         args.push(format!("--name={name}"));
-        for protocol in ["tri", "dubbo"] {
-            args.push(format!("--{protocol}={}", ports::free()?));
-        }
-        if self.cell.route.provider == Party::Go {
-            // Left to itself it may take a port that another program is about to take.
-            args.push(format!("--metadata-port={}", ports::free()?));
-        }
+        args.extend(Listens::free(self.cell.route.provider)?.flags());
         args.push("--until-stdin-ends".to_owned());
         let peer = Peer::start(self.provider, &args, self.log(&format!("provider-{name}")))?;
         peer.await_notice(READY_LIMIT, |notice| notice.event == "ready")?;
@@ -155,13 +148,9 @@ impl Scene<'_> {
     /// The flags that tell a peer where it meets others.
     fn meeting(&self, role: &str) -> Vec<String> {
         let scenario = self.cell.scenario;
-        vec![
-            format!("--registry={}", self.cell.registry),
-            format!("--registry-address={}", self.server.address()),
-            format!("--registry-type={}", scenario.level().registry_type()),
-            format!("--metadata-type={}", scenario.metadata()),
-            format!("--application={}", self.application(role)),
-        ]
+        let application = self.application(role);
+        self.server
+            .meeting(scenario.level(), scenario.metadata(), &application)
     }
 
     fn application(&self, role: &str) -> String {

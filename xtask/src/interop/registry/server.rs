@@ -13,11 +13,11 @@ use crate::{
     process,
 };
 
-use super::cell::Registry;
+use super::cell::{Level, Metadata, Registry};
 
 /// A server with nothing stored. Dropping it stops it; it goes even when this process is killed.
 #[derive(Debug)]
-pub(in crate::interop) struct Server {
+pub(crate) struct Server {
     registry: Registry,
     port: u16,
     data: PathBuf,
@@ -26,7 +26,7 @@ pub(in crate::interop) struct Server {
 }
 
 /// Installs the server unless it is there. Building one takes up to half an hour, once.
-pub(in crate::interop) fn install(registry: Registry) -> Result<(), Failure> {
+pub(crate) fn install(registry: Registry) -> Result<(), Failure> {
     process::run_within(
         process::program(script(registry)).arg("install"),
         INSTALL_LIMIT,
@@ -36,7 +36,7 @@ pub(in crate::interop) fn install(registry: Registry) -> Result<(), Failure> {
 
 impl Server {
     /// Starts one with its files in `folder`, from which all else goes.
-    pub(in crate::interop) fn start(registry: Registry, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn start(registry: Registry, folder: &Path) -> Result<Self, Failure> {
         let data = folder.join("server");
         // What a run that was killed has left.
         run(script_with(registry, "stop").arg(&data))?;
@@ -70,6 +70,22 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// The flags that tell a peer to meet others here.
+    pub(crate) fn meeting(
+        &self,
+        level: Level,
+        metadata: Metadata,
+        application: &str,
+    ) -> Vec<String> {
+        vec![
+            format!("--registry={}", self.registry),
+            format!("--registry-address={}", self.address()),
+            format!("--registry-type={}", level.registry_type()),
+            format!("--metadata-type={metadata}"),
+            format!("--application={application}"),
+        ]
+    }
+
     /// Starts ZooKeeper's own command line with a command.
     pub(in crate::interop) fn zookeeper_cli(
         &self,
@@ -93,12 +109,12 @@ impl Server {
     }
 
     /// Ends it as a power cut would.
-    pub(super) fn crash(&self) -> Result<(), Failure> {
+    pub(crate) fn crash(&self) -> Result<(), Failure> {
         run(script_with(self.registry, "crash").arg(&self.data))
     }
 
     /// Brings it back, with what it had stored.
-    pub(super) fn come_back(&self) -> Result<(), Failure> {
+    pub(crate) fn come_back(&self) -> Result<(), Failure> {
         run(script_with(self.registry, "start")
             .arg(self.port.to_string())
             .arg(&self.data))

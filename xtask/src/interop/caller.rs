@@ -8,42 +8,51 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    failure::Failure,
-    interop::{
-        build::Program,
-        lines::Progress,
-        peer::{Heard, Peer},
-    },
-    process::Stopwatch,
+use crate::{failure::Failure, process::Stopwatch};
+
+use super::{
+    build::Program,
+    lines::{Loss, Progress},
+    peer::{Heard, Peer},
 };
 
 /// Such a consumer, at work.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(crate) struct Caller {
     peer: Peer,
     last: BTreeMap<String, Progress>,
+    /// The calls that failed, where it tells of each.
+    losses: Vec<Loss>,
     /// Where all that it says is kept.
     record: File,
 }
 
+/// All that a consumer has said, once it has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// How the calls of each contract went in all.
+    pub(crate) totals: BTreeMap<String, Progress>,
+    /// The calls that failed, where it tells of each.
+    pub(crate) losses: Vec<Loss>,
+}
+
 /// What became of the calls of all contracts in some time, or since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Count {
-    pub(super) calls: u64,
-    pub(super) failed: u64,
+pub(crate) struct Count {
+    pub(crate) calls: u64,
+    pub(crate) failed: u64,
     /// How many went by the application and by the interface, where the consumer can tell.
-    pub(super) ways: Option<(u64, u64)>,
+    pub(crate) ways: Option<(u64, u64)>,
     /// How many each provider has answered.
-    pub(super) by: BTreeMap<String, u64>,
+    pub(crate) by: BTreeMap<String, u64>,
     /// The errors of each contract, and how often each came; only the first one, and not how often, where the consumer
     /// does not tell.
-    pub(super) errors: BTreeMap<String, Option<u64>>,
+    pub(crate) errors: BTreeMap<String, Option<u64>>,
 }
 
 impl Caller {
     /// Starts `program` with `args`. What it says is kept beside its log.
-    pub(super) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
+    pub(crate) fn start(program: &Program, args: &[String], log: PathBuf) -> Result<Self, Failure> {
         let record = log.with_extension("jsonl");
         let peer = Peer::start(program, args, log)?;
         let record = File::create(&record).map_err(|e| {
@@ -55,12 +64,13 @@ impl Caller {
         Ok(Self {
             peer,
             last: BTreeMap::new(),
+            losses: Vec::new(),
             record,
         })
     }
 
     /// Waits until it is so of every contract that `wanted` says.
-    pub(super) fn until(
+    pub(crate) fn until(
         &mut self,
         what: &str,
         wanted: impl Fn(&Progress) -> bool,
@@ -82,7 +92,7 @@ impl Caller {
     }
 
     /// Waits until calls of every contract were answered by each of these providers.
-    pub(super) fn until_answered_by(&mut self, names: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn until_answered_by(&mut self, names: &[&str]) -> Result<(), Failure> {
         let what = format!("be answered by {}", names.join(" and "));
         self.until(&what, |progress| {
             names.iter().all(|name| progress.by.contains_key(*name))
@@ -90,7 +100,7 @@ impl Caller {
     }
 
     /// Waits until no call goes by the interface for a second.
-    pub(super) fn until_by_application_alone(&mut self) -> Result<(), Failure> {
+    pub(crate) fn until_by_application_alone(&mut self) -> Result<(), Failure> {
         let watch = Stopwatch::start();
         loop {
             let count = self.watch(Duration::from_secs(1))?;
@@ -105,7 +115,7 @@ impl Caller {
     }
 
     /// What becomes of the calls in that time.
-    pub(super) fn watch(&mut self, time: Duration) -> Result<Count, Failure> {
+    pub(crate) fn watch(&mut self, time: Duration) -> Result<Count, Failure> {
         let before = self.count();
         let watch = Stopwatch::start();
         while let Some(rest) = time.checked_sub(watch.elapsed()) {
@@ -115,16 +125,12 @@ impl Caller {
     }
 
     /// What became of the calls since the start.
-    pub(super) fn count(&self) -> Count {
-        let mut count = Count::default();
-        for progress in self.last.values() {
-            count.add(progress);
-        }
-        count
+    pub(crate) fn count(&self) -> Count {
+        Count::of(self.last.values())
     }
 
     /// Waits until it has said of every contract how a call went that came after all that it has said so far.
-    pub(super) fn catch_up(&mut self) -> Result<(), Failure> {
+    pub(crate) fn catch_up(&mut self) -> Result<(), Failure> {
         while self.hear(Duration::ZERO)? {}
         let before: BTreeMap<_, _> = self
             .last
@@ -139,7 +145,7 @@ impl Caller {
     }
 
     /// How many of the calls of `contract` this provider has answered.
-    pub(super) fn heard(&self, contract: &str, provider: &str) -> u64 {
+    pub(crate) fn heard(&self, contract: &str, provider: &str) -> u64 {
         let progress = self.last.get(contract);
         progress
             .and_then(|it| it.by.get(provider))
@@ -147,20 +153,27 @@ impl Caller {
     }
 
     /// Ends it, and gives what became of all calls.
-    pub(super) fn finish(mut self) -> Result<Count, Failure> {
+    pub(crate) fn finish(self) -> Result<Count, Failure> {
+        let ended = self.end()?;
+        Ok(Count::of(ended.totals.values()))
+    }
+
+    /// Ends it, and gives all that it has said.
+    pub(crate) fn end(mut self) -> Result<Ended, Failure> {
         self.peer.end_input();
         self.until("end", |progress| progress.over)?;
-        let count = self.count();
         let failure = self.peer.failure("did not end well");
-        if self.peer.finish(LIMIT)?.success() {
-            Ok(count)
-        } else {
-            Err(failure)
+        if !self.peer.finish(LIMIT)?.success() {
+            return Err(failure);
         }
+        Ok(Ended {
+            totals: self.last,
+            losses: self.losses,
+        })
     }
 
     /// A failure of this consumer.
-    pub(super) fn failure(&self, problem: &str) -> Failure {
+    pub(crate) fn failure(&self, problem: &str) -> Failure {
         self.peer.failure(problem)
     }
 
@@ -173,16 +186,25 @@ impl Caller {
         };
         // Whether it can be kept does not decide how the scenario went.
         let _ = writeln!(self.record, "{line}");
-        let progress = Progress::parse(&line).ok_or_else(|| {
+        let mut progress = Progress::parse(&line).ok_or_else(|| {
             let problem = format!("printed what is no progress: {line}");
             self.peer.failure(&problem)
         })?;
+        self.losses.append(&mut progress.losses);
         self.last.insert(progress.contract.clone(), progress);
         Ok(true)
     }
 }
 
 impl Count {
+    fn of<'a>(contracts: impl Iterator<Item = &'a Progress>) -> Self {
+        let mut count = Self::default();
+        for progress in contracts {
+            count.add(progress);
+        }
+        count
+    }
+
     fn add(&mut self, progress: &Progress) {
         self.calls += progress.calls;
         self.failed += progress.failed;
@@ -223,7 +245,7 @@ impl Count {
     }
 
     /// Who has answered.
-    pub(super) fn names(&self) -> BTreeSet<&str> {
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
         self.by.keys().map(String::as_str).collect()
     }
 }
