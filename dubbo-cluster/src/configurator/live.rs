@@ -5,16 +5,18 @@ use std::{fmt, sync::Arc};
 use dubbo_core::{service::ServiceKey, url::Url};
 use tokio::sync::watch;
 
-use super::Configurators;
+use super::{Amendment, Configurators};
 use crate::rules::{
     Followed, RuleBook,
     key::{self, Subject},
 };
 
 /// All that overrides the URLs of one reference or one exported service, in layers (`docs/spec/cluster.md` §5): what the
-/// registry holds, then the rule of the application, then that of the service. Later ones win.
+/// registry holds, then the rule of the application, then that of the service. Later ones win. Beneath them is what the
+/// configuration has become since the URL was made ([`amend`](Self::amend)).
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
+    amendment: Arc<Amendment>,
     registry: Arc<Configurators>,
     rules: Arc<[Arc<Configurators>]>,
 }
@@ -23,9 +25,15 @@ impl Overrides {
     /// Overrides by `rules` alone, the weakest first.
     pub fn of_rules(rules: impl Into<Arc<[Arc<Configurators>]>>) -> Self {
         Self {
-            registry: Arc::default(),
             rules: rules.into(),
+            ..Self::default()
         }
+    }
+
+    /// The URL that the reference or the service has by itself, as the configuration says it now. It goes before
+    /// [`apply`](Self::apply), and for a reference before what its providers say.
+    pub fn amend(&self, own: &Url) -> Url {
+        self.amendment.apply(own)
     }
 
     /// What `url` says once they are applied. `local` is the host of this program, as it shows itself.
@@ -40,14 +48,17 @@ impl Overrides {
 
     /// Whether they change nothing, whatever the URL.
     pub fn is_empty(&self) -> bool {
-        self.registry.is_empty() && self.rules.iter().all(|layer| layer.is_empty())
+        self.amendment.is_empty()
+            && self.registry.is_empty()
+            && self.rules.iter().all(|layer| layer.is_empty())
     }
 
     fn is_same(&self, other: &Self) -> bool {
         let is_same = |a: &Arc<Configurators>, b: &Arc<Configurators>| {
             Arc::ptr_eq(a, b) || (a.is_empty() && b.is_empty())
         };
-        is_same(&self.registry, &other.registry)
+        self.amendment == other.amendment
+            && is_same(&self.registry, &other.registry)
             && self.rules.len() == other.rules.len()
             && self
                 .rules
@@ -76,6 +87,11 @@ impl LiveOverrides {
     /// What holds, as it changes.
     pub fn subscribe(&self) -> watch::Receiver<Overrides> {
         self.0.subscribe()
+    }
+
+    /// Takes in what the configuration has become.
+    pub fn set_amendment(&self, amendment: Arc<Amendment>) {
+        self.change(|overrides| overrides.amendment = amendment);
     }
 
     /// Takes in what rules say from now on, the weakest first.

@@ -100,6 +100,7 @@ where
         unwanted: impl Fn(&Url) -> Option<String>,
     ) -> Listed {
         let overrides = self.overrides.borrow_and_update().clone();
+        let consumer = overrides.amend(&self.consumer);
         let mut old = std::mem::take(&mut self.by_url);
         let mut seen = HashSet::new();
         let mut nodes = Vec::new();
@@ -114,7 +115,10 @@ where
                 skipped.push((url.clone(), Unusable::Unwanted(reason)));
                 continue;
             }
-            match self.provider(url, &overrides, old.remove(url)).await {
+            match self
+                .provider(url, &consumer, &overrides, old.remove(url))
+                .await
+            {
                 Ok(provider) => {
                     nodes.push(provider.node.clone());
                     self.by_url.insert(url.clone(), provider);
@@ -135,7 +139,7 @@ where
         let gone = self.leaving.first().map(|node| node.url.origin());
         Listed {
             nodes,
-            consumer: overrides.apply(&self.consumer, self.consumer.host()),
+            consumer: overrides.apply(&consumer, consumer.host()),
             skipped,
             gone,
         }
@@ -176,18 +180,19 @@ where
         while self.retiring.join_next().await.is_some() {}
     }
 
-    /// The provider at `url`, which may have been there before.
+    /// The provider at `url`, which may have been there before, for the reference as the configuration has it now.
     async fn provider(
         &mut self,
         url: &Url,
+        consumer: &Url,
         overrides: &Overrides,
         old: Option<Provider>,
     ) -> Result<Provider, Unusable> {
-        let merged = merge(url, &self.consumer);
+        let merged = merge(url, consumer);
         let own = url;
-        let url = overrides.apply(&merged, self.consumer.host());
+        let url = overrides.apply(&merged, consumer.host());
         let said = said(own, &merged, &url);
-        self.look_for_vain(&merged, &url, overrides);
+        self.look_for_vain(&merged, &url, consumer, overrides);
         if is_disabled(&url) {
             self.leaving.extend(old.map(|old| old.node));
             return Err(Unusable::Disabled);
@@ -243,11 +248,17 @@ where
     }
 
     /// Warns of options that are those of a whole reference, where a rule gives them to one provider.
-    fn look_for_vain(&mut self, merged: &Url, overridden: &Url, overrides: &Overrides) {
+    fn look_for_vain(
+        &mut self,
+        merged: &Url,
+        overridden: &Url,
+        consumer: &Url,
+        overrides: &Overrides,
+    ) {
         if merged == overridden {
             return;
         }
-        let reference = overrides.apply(&self.consumer, self.consumer.host());
+        let reference = overrides.apply(consumer, consumer.host());
         for (key, value) in overridden.params() {
             if is_of_reference(key)
                 && merged.param(key) != Some(value)

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use dubbo_cluster::{
     cluster::{LiveCluster, SettingsMaker},
-    configurator::{LiveOverrides, OverrideRules, Overrides},
+    configurator::{Amendment, LiveOverrides, OverrideRules, Overrides},
     rules::RuleBook,
 };
 use dubbo_core::{
@@ -14,15 +14,17 @@ use dubbo_core::{
     service::ServiceKey,
     url::Url,
 };
-use tokio::task::JoinSet;
+use tokio::{sync::watch, task::JoinSet};
 
 use super::{LiveChain, MakeFilters, Rules};
 
 /// What the rules say about one reference: the options of its calls, and what its directories go by.
 pub(in crate::instance) struct ReferenceRules {
     maker: SettingsMaker,
-    /// As the configuration has it.
+    /// As the configuration had it when the reference was made.
     consumer: Url,
+    /// What the configuration has become since.
+    amendment: watch::Sender<Arc<Amendment>>,
     service: ServiceKey,
     application: String,
     book: RuleBook,
@@ -41,10 +43,25 @@ impl ReferenceRules {
             rules: rules.of(&service),
             maker,
             consumer: consumer.clone(),
+            amendment: watch::Sender::default(),
             service,
             application: rules.application.clone(),
             book: rules.book.clone(),
         })
+    }
+
+    /// The reference's URL, as the configuration had it when the reference was made.
+    pub(in crate::instance) fn consumer(&self) -> &Url {
+        &self.consumer
+    }
+
+    /// Has the reference be what its configuration has become; calls under way end as they began.
+    pub(in crate::instance) fn amend(&self, amendment: Amendment) {
+        self.amendment.send_if_modified(|held| {
+            let is_new = **held != amendment;
+            *held = Arc::new(amendment);
+            is_new
+        });
     }
 
     /// What overrides the reference at one source.
@@ -65,8 +82,10 @@ impl ReferenceRules {
         let plain = self.maker.resolve(&self.consumer)?;
         let cluster = Arc::new(LiveCluster::new(directory, &plain)?);
         let mut rules = self.follow();
+        let mut amendment = self.amendment.subscribe();
         let mut changes = overrides.subscribe();
         overrides.set_rules(rules.current());
+        overrides.set_amendment(Arc::clone(&amendment.borrow_and_update()));
         self.exchange(&cluster, &changes.borrow_and_update());
         let (reference, overrides) = (Arc::clone(self), overrides.clone());
         let held = Arc::downgrade(&cluster);
@@ -75,6 +94,10 @@ impl ReferenceRules {
             loop {
                 tokio::select! {
                     () = rules.changed() => overrides.set_rules(rules.current()),
+                    // Its sender is in `reference`.
+                    Ok(()) = amendment.changed() => {
+                        overrides.set_amendment(Arc::clone(&amendment.borrow_and_update()));
+                    }
                     told = changes.changed() => {
                         let (Ok(()), Some(cluster)) = (told, held.upgrade()) else {
                             return;
@@ -100,12 +123,16 @@ impl ReferenceRules {
     ) -> Result<Arc<LiveChain>, ExtensionError> {
         let chain = LiveChain::new(filters(&self.consumer)?, clusters);
         let mut rules = self.follow();
+        let mut amendment = self.amendment.subscribe();
         let mut current = self.consumer.clone();
         self.exchange_filters(&mut current, &chain, &filters, &rules);
         let (reference, held): (_, Weak<LiveChain>) = (Arc::clone(self), Arc::downgrade(&chain));
         chain.run(async move {
             loop {
-                rules.changed().await;
+                tokio::select! {
+                    () = rules.changed() => {}
+                    Ok(()) = amendment.changed() => {}
+                }
                 let Some(chain) = held.upgrade() else {
                     return;
                 };
@@ -122,7 +149,8 @@ impl ReferenceRules {
 
     /// Has calls from now on go as `overrides` say.
     fn exchange(&self, cluster: &LiveCluster, overrides: &Overrides) {
-        let url = overrides.apply(&self.consumer, self.consumer.host());
+        let consumer = overrides.amend(&self.consumer);
+        let url = overrides.apply(&consumer, consumer.host());
         let settings = self.maker.resolve(&url);
         let changed = settings.and_then(|settings| cluster.exchange(&settings));
         if let Err(error) = changed {
@@ -138,8 +166,11 @@ impl ReferenceRules {
         filters: &MakeFilters,
         rules: &OverrideRules,
     ) {
-        let overrides = Overrides::of_rules(rules.current());
-        let url = overrides.apply(&self.consumer, self.consumer.host());
+        let overrides = LiveOverrides::new(rules.current());
+        overrides.set_amendment(Arc::clone(&self.amendment.borrow()));
+        let overrides = overrides.current();
+        let consumer = overrides.amend(&self.consumer);
+        let url = overrides.apply(&consumer, consumer.host());
         if url == *current {
             return;
         }
@@ -153,7 +184,7 @@ impl ReferenceRules {
     fn refuse(&self, error: &str) {
         tracing::warn!(
             service = %self.service, error,
-            "rules change options of the reference to what cannot be used; they stay as they were"
+            "rules or the configuration change options of the reference to what cannot be used; they stay as they were"
         );
     }
 }
