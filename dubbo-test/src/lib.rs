@@ -1,5 +1,6 @@
-//! Test support: scripted peers and the suites that every plugin passes.
+//! Test support: a kit for tests of programs, scripted peers, and the suites that every plugin passes.
 //!
+//! - [`kit`]: a service that answers as a test says, and faults in front of one that works.
 //! - [`peer::dubbo`]: either end of the classic protocol, which sends exactly what a test says.
 //! - [`peer::h2`]: both ends of HTTP/2, able to send what no well-behaved peer would.
 //! - [`attack`]: what a peer does that means harm, against any address.
@@ -21,6 +22,7 @@ pub mod alloc;
 pub mod attack;
 pub mod center;
 pub mod certificates;
+pub mod kit;
 pub mod logs;
 pub mod metrics;
 pub mod nacos;
