@@ -117,6 +117,15 @@ impl Map {
         self.entries.push(entry);
     }
 
+    /// Takes the entry of exactly this key out.
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
+        let gone = self.index.remove(key)?;
+        for index in self.index.values_mut().filter(|index| **index > gone) {
+            *index -= 1;
+        }
+        Some(self.entries.remove(gone))
+    }
+
     /// The entries in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
         self.entries.iter()

@@ -1,20 +1,11 @@
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{fmt, path::PathBuf};
 
 use dubbo_core::{
     extension::Extensions,
-    yaml::{Location, Node, Places, Problem, ProblemKind, Problems, Reader, nearest, parse},
+    yaml::{Location, Places, Problem, ProblemKind, Problems},
 };
 
-use super::{
-    Config, ConfigErrors, Environment, check,
-    env::EnvironmentOverlay,
-    locate,
-    merge::merge,
-    placeholder::{self, text_of},
-};
+use super::{Config, ConfigErrors, Environment, Sources, Tree, check, locate, sources::Base};
 
 /// Where a configuration comes from.
 #[derive(Debug, Clone, Default)]
@@ -79,13 +70,15 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Reads a configuration that no code adds to: [`read`], then [`Draft::check`].
+/// Reads a configuration that no code adds to: [`read`], [`Draft::read_center`], then [`Draft::check`].
 ///
 /// # Errors
 ///
 /// All that is wrong with the configuration.
 pub fn load(options: &LoadOptions, extensions: &Extensions) -> Result<Loaded, ConfigErrors> {
-    read(options)?.check(extensions)
+    let draft = read(options)?;
+    let config = draft.config.clone();
+    draft.read_center(&config, extensions)?.check(extensions)
 }
 
 /// Reads the file, its profile and the environment over them. What is wrong in them is kept for [`Draft::check`], so that
@@ -95,12 +88,19 @@ pub fn load(options: &LoadOptions, extensions: &Extensions) -> Result<Loaded, Co
 ///
 /// There is nothing to go on with: no file, one that cannot be read, or one that is not YAML.
 pub fn read(options: &LoadOptions) -> Result<Draft, ConfigErrors> {
-    let mut problems = Problems::default();
-    let mut files = Vec::new();
-    match read_document(options, &mut files, &mut problems) {
-        Some(document) => Ok(read_config(&document, options, files, problems)),
-        None => Err(ConfigErrors::new(problems)),
-    }
+    let base = match &options.source {
+        Source::Path(path) => Base::File(options.directory.join(path)),
+        Source::Search => match locate::search(&options.directory, &options.environment) {
+            Ok(path) => Base::File(path),
+            Err(problem) => {
+                let mut problems = Problems::default();
+                problems.error(problem);
+                return Err(ConfigErrors::new(problems));
+            }
+        },
+        Source::Text(name, text) => Base::Text(options.directory.join(name), text.clone()),
+    };
+    Sources::new(base, options.environment.clone()).reread(None)
 }
 
 /// A configuration that was read and that code may still change, before it is checked as a whole.
@@ -111,12 +111,33 @@ pub struct Draft {
     /// What was read. What could not be read is not set.
     pub config: Config,
     pub(crate) environment: Environment,
-    files: Vec<PathBuf>,
-    places: Places,
-    problems: Problems,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) tree: Tree,
+    pub(super) places: Places,
+    pub(super) problems: Problems,
+    pub(super) sources: Sources,
 }
 
 impl Draft {
+    /// The draft of a program that is configured by code, with these variables for what code says to read besides.
+    pub(crate) fn of_code(environment: Environment) -> Self {
+        Self {
+            environment: environment.clone(),
+            sources: Sources::new(Base::Nothing, environment),
+            ..Self::default()
+        }
+    }
+
+    /// What it was read from.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// What the sources say, key by key.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Notes a problem of the section or value at `path`, to be reported with all others.
     pub(crate) fn note(
         &mut self,
@@ -176,110 +197,3 @@ pub struct Loaded {
     /// What the author of the files should know; to be logged.
     pub warnings: Vec<Problem>,
 }
-
-/// The base file with the profile laid over it, or nothing if one of them is not there to be read.
-fn read_document(
-    options: &LoadOptions,
-    files: &mut Vec<PathBuf>,
-    problems: &mut Problems,
-) -> Option<Node> {
-    let (base, text) = match &options.source {
-        Source::Path(path) => read_file(options.directory.join(path), files, problems)?,
-        Source::Search => match locate::search(&options.directory, &options.environment) {
-            Ok(path) => read_file(path, files, problems)?,
-            Err(problem) => {
-                problems.error(problem);
-                return None;
-            }
-        },
-        Source::Text(name, text) => (options.directory.join(name), text.clone()),
-    };
-    let mut document = parse_map(&base, &text, problems)?;
-    let active = text_of(PROFILE, &document, &options.environment);
-    if let Some(active) = active
-        && let Some(profile) = active.as_text()
-        && !["", "default"].contains(&profile)
-    {
-        match locate::profile(&base, profile) {
-            Ok(path) => {
-                let (path, text) = read_file(path, files, problems)?;
-                merge(&mut document, &parse_map(&path, &text, problems)?);
-            }
-            Err(message) => {
-                let at = active.at.clone();
-                problems.warn(Problem::new(ProblemKind::Unreadable, at, PROFILE, message));
-            }
-        }
-    }
-    Some(document)
-}
-
-fn read_file(
-    path: PathBuf,
-    files: &mut Vec<PathBuf>,
-    problems: &mut Problems,
-) -> Option<(PathBuf, String)> {
-    match locate::read(&path) {
-        Ok(text) => {
-            files.push(path.clone());
-            Some((path, text))
-        }
-        Err(problem) => {
-            problems.error(problem);
-            None
-        }
-    }
-}
-
-fn parse_map(path: &Path, text: &str, problems: &mut Problems) -> Option<Node> {
-    let document = parse(&path.display().to_string(), text, problems)?;
-    if document.is_null() || document.as_map().is_some() {
-        return Some(document);
-    }
-    let message = format!("expected the key `{ROOT}`, found {}", document.kind());
-    problems.error(Problem::new(ProblemKind::Type, document.at, "", message));
-    None
-}
-
-fn read_config(
-    document: &Node,
-    options: &LoadOptions,
-    files: Vec<PathBuf>,
-    mut problems: Problems,
-) -> Draft {
-    refuse_other_roots(document, &mut problems);
-    let strict = text_of(STRICT, document, &options.environment);
-    let is_off = |text: &str| ["0", "false"].contains(&text.to_ascii_lowercase().as_str());
-    let strict = !strict.is_some_and(|strict| strict.as_text().is_some_and(is_off));
-    let document = placeholder::resolve(document, &options.environment, strict, &mut problems);
-
-    let overlay = EnvironmentOverlay::new(&options.environment);
-    let mut reader = Reader::new(problems).overlay(&overlay);
-    let root = document.as_map().and_then(|map| map.get(ROOT));
-    let config = reader.read(ROOT, root.map(|entry| &entry.value), Config::read);
-    let (mut problems, places) = reader.finish();
-    overlay.report(&mut problems);
-    Draft {
-        config,
-        environment: options.environment.clone(),
-        files,
-        places,
-        problems,
-    }
-}
-
-fn refuse_other_roots(document: &Node, problems: &mut Problems) {
-    for entry in document.as_map().into_iter().flatten() {
-        if &*entry.key == ROOT {
-            continue;
-        }
-        let message = format!("unknown key; all settings stand below `{ROOT}`");
-        let path = entry.key.as_ref();
-        let problem = Problem::new(ProblemKind::UnknownKey, entry.at.clone(), path, message);
-        problems.error(problem.suggest(nearest(path, [ROOT])));
-    }
-}
-
-const PROFILE: &str = "dubbo.profiles.active";
-const ROOT: &str = "dubbo";
-const STRICT: &str = "dubbo.strict";

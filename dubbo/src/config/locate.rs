@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use dubbo_core::yaml::{Location, Problem, ProblemKind};
 
-use super::Environment;
+use super::{Environment, Format, format::EXTENSIONS};
 
 /// The file to read when none is given: what `DUBBO_CONFIG_PATH` or `DUBBO_GO_CONFIG_PATH` names, else the first of
 /// [`SEARCHED`] that is there.
@@ -35,13 +35,13 @@ pub(super) fn read(path: &Path) -> Result<String, Problem> {
         let at = Location::named(path.display().to_string());
         Problem::new(ProblemKind::Unreadable, at, "", message)
     };
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    if let Some(extension) = extension
-        && !EXTENSIONS
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(extension))
-    {
-        let message = format!("files ending in `.{extension}` are not read; write YAML or JSON");
+    if Format::of_file(path).is_none() {
+        let extension = path.extension().unwrap_or_default().display();
+        let known: Vec<_> = EXTENSIONS.iter().map(|(known, _)| *known).collect();
+        let known = known.join(", ");
+        let message = format!(
+            "files ending in `.{extension}` are not read; what is read ends in one of {known}"
+        );
         return Err(problem(message));
     }
     let bytes = std::fs::read(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
@@ -54,11 +54,13 @@ pub(super) fn read(path: &Path) -> Result<String, Problem> {
     })
 }
 
-/// The file of a profile: `conf/dubbo-prod.yaml` for `conf/dubbo.yaml`, or with the other ending of YAML. The error says
-/// why there is none.
-pub(super) fn profile(base: &Path, profile: &str) -> Result<PathBuf, String> {
+/// The file of a profile: `conf/dubbo-prod.yaml` for `conf/dubbo.yaml`, or with the other ending of YAML.
+pub(super) fn profile(base: &Path, profile: &str) -> Result<PathBuf, NoProfile> {
     if profile.contains(['/', '\\']) {
-        return Err(format!("`{profile}` is a path, not the name of a profile"));
+        return Err(NoProfile {
+            message: format!("`{profile}` is a path, not the name of a profile"),
+            expected: None,
+        });
     }
     let stem = base.file_stem().unwrap_or_default().to_string_lossy();
     let named = |extension: &str| base.with_file_name(format!("{stem}-{profile}{extension}"));
@@ -74,8 +76,17 @@ pub(super) fn profile(base: &Path, profile: &str) -> Result<PathBuf, String> {
     let mut candidates = [named(&extension), named(other)].into_iter();
     candidates.find(|path| path.is_file()).ok_or_else(|| {
         let expected = named(&extension);
-        format!("there is no file `{}`", expected.display())
+        NoProfile {
+            message: format!("there is no file `{}`", expected.display()),
+            expected: Some(expected),
+        }
     })
+}
+
+/// Why a profile cannot be read, and where it would be.
+pub(super) struct NoProfile {
+    pub(super) message: String,
+    pub(super) expected: Option<PathBuf>,
 }
 
 /// Where a file is looked for, in order, below the current directory.
@@ -87,6 +98,3 @@ const SEARCHED: [&str; 6] = [
     "../conf/dubbogo.yaml",
     "../conf/dubbogo.yml",
 ];
-
-/// The endings of files that are read; a name without an ending is read, too.
-const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];

@@ -1,7 +1,7 @@
 //! The configuration: dubbo-go's `dubbo.yaml`, the same in code, and one report of all that is wrong with it.
 //!
-//! From weak to strong: [`defaults`], the file, the file of the active profile, the [`Environment`], code. [`load`] takes
-//! the files and the environment; code comes between [`read`] and [`Draft::check`]:
+//! From weak to strong: [`defaults`], the file, the file of the active profile, the document of the config center, the
+//! [`Environment`], code. [`load`] takes all but code, which comes between [`read`] and [`Draft::check`]:
 //!
 //! ```
 //! # use dubbo_core::extension::Extensions;
@@ -30,34 +30,46 @@
 //! wrong type, and so is every key whose feature does not exist here. A key that dubbo-go reads nowhere either is accepted
 //! with a warning.
 
+mod center;
+mod changes;
 mod check;
 pub mod defaults;
 mod env;
 mod error;
+mod format;
 mod load;
 mod locate;
 mod merge;
 mod model;
 mod names;
+pub(crate) mod observe;
 mod placeholder;
 mod resolve;
+mod sources;
 
 pub use dubbo_core::yaml::{Location, Problem, ProblemKind};
-pub use dubbo_protocol::{Compression, UnknownCompression};
+pub use dubbo_protocol::{Compression, TripleDialect, UnknownCompression, UnknownDialect};
 
 pub use self::{
+    center::CenterDocument,
+    changes::{Change, Tree, changes},
     env::Environment,
     error::ConfigErrors,
+    format::Format,
     load::{Draft, LoadOptions, Loaded, load, read},
     model::{
-        ApplicationConfig, ApplicationMigrationConfig, CompressionConfig, Config,
-        ConfigCenterConfig, ConfiguredRule, ConsumerConfig, CorsConfig, EnvConfig, Hessian2Config,
-        Layered, LimitsConfig, LogFormat, LogLevel, LoggerConfig, MetadataCacheConfig,
-        MetadataConfig, MetadataReportConfig, MetadataType, MethodConfig, MetricsConfig,
-        MigrationConfig, OpenApiConfig, ProtocolConfig, ProviderConfig, ReferenceConfig,
-        ReflectionConfig, RegistryConfig, RegistryType, RulesConfig, Secret, Serialization,
-        ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig, TripleServerConfig,
+        AggregationConfig, ApplicationConfig, ApplicationMigrationConfig, CompressionConfig,
+        Config, ConfigCenterConfig, ConfiguredRule, ConsumerConfig, CorsConfig, EnvConfig,
+        Hessian2Config, Layered, LimitsConfig, LogAppender, LogFileConfig, LogFormat, LogLevel,
+        LogTraceConfig, LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig,
+        MetadataType, MethodConfig, MetricsConfig, MigrationConfig, OpenApiConfig, OtelConfig,
+        OtelExporter, OtelPropagator, OtelSampleMode, OtelTracingConfig, ProbeConfig,
+        PrometheusConfig, PrometheusExporterConfig, ProtocolConfig, ProviderConfig,
+        PushgatewayConfig, ReferenceConfig, ReflectionConfig, RegistryConfig, RegistryType,
+        RulesConfig, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,
+        TripleServerConfig,
     },
+    sources::Sources,
 };
 
 pub(crate) use self::{

@@ -35,8 +35,8 @@ use super::{
 };
 use crate::{
     config::{
-        ApplicationConfig, Config, ConfiguredRule, ConsumerConfig, Draft, Environment,
-        Hessian2Config, Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind,
+        ApplicationConfig, Config, ConfigCenterConfig, ConfiguredRule, ConsumerConfig, Draft,
+        Environment, Hessian2Config, Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind,
         ProtocolConfig, ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig,
         TlsConfig, defaults,
     },
@@ -68,9 +68,7 @@ pub(super) struct Provided {
 
 impl InstanceBuilder {
     pub(super) fn new() -> Self {
-        let mut draft = Draft::default();
-        draft.environment = Environment::of_process();
-        Self::of(draft)
+        Self::of(Draft::of_code(Environment::of_process()))
     }
 
     pub(super) fn load(options: &LoadOptions) -> Result<Self, Error> {
@@ -126,6 +124,12 @@ impl InstanceBuilder {
     /// Sets the certificates of the program, and those that it trusts.
     pub fn tls(mut self, options: TlsConfig) -> Self {
         self.code.tls_config = options;
+        self
+    }
+
+    /// Sets where the configuration goes on, and where rules are kept.
+    pub fn config_center(mut self, options: ConfigCenterConfig) -> Self {
+        self.code.config_center = options;
         self
     }
 
@@ -212,8 +216,15 @@ impl InstanceBuilder {
     pub fn build(self) -> Result<Instance, Error> {
         let extensions = self.extensions?;
         let mut draft = self.draft;
-        let mut config = self.code;
+        let code = self.code;
+        let mut config = code.clone();
         config.complete_from(&draft.config);
+        if config.config_center.data_id.is_some() {
+            draft = draft.read_center(&config, &extensions)?;
+            config.clone_from(&code);
+            config.complete_from(&draft.config);
+        }
+        let sources = draft.sources().clone();
         let serves = !self.provided.is_empty() || !self.mounted.is_empty();
         if config.protocols.is_empty() && serves {
             config = config.protocol(defaults::PROTOCOL, ProtocolConfig::new());
@@ -229,7 +240,7 @@ impl InstanceBuilder {
         });
         let environment = draft.environment.clone();
         let loaded = draft.check(&extensions)?;
-        logging::install(&loaded.config.logger);
+        logging::install(&loaded.config.logger, Vec::new())?;
         logging::warn(&loaded.warnings);
 
         let config = loaded.config;
@@ -247,6 +258,8 @@ impl InstanceBuilder {
         let readiness = Readiness::of(&config).map(Arc::new);
         Ok(Instance(Arc::new(Inner {
             config,
+            code,
+            sources,
             extensions,
             provided,
             mounted: self.mounted,
@@ -367,7 +380,7 @@ fn create_protocols(extensions: &Extensions) -> Result<Protocols, ExtensionError
 }
 
 /// What asks instances of other applications for their metadata.
-fn fetch(config: &Config, protocols: &Protocols) -> Arc<dyn Fetch> {
+pub(super) fn fetch(config: &Config, protocols: &Protocols) -> Arc<dyn Fetch> {
     let mut options = FetchOptions::default();
     options.timeout = config.metadata.fetch_timeout.unwrap_or(options.timeout);
     options.port_without_metadata = config.application.metadata_service_port;

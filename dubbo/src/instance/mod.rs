@@ -43,6 +43,7 @@ use tokio::{sync::watch, task::JoinSet};
 pub use builder::InstanceBuilder;
 pub use explain::{Explanation, Road};
 pub use migration::{CallsSeen, ConsumerSeen};
+pub(crate) use registries::url::of as registry_url;
 pub use tools::{Listed, RegistryTools};
 
 use self::{
@@ -59,7 +60,7 @@ use self::{
     rules::Rules,
 };
 use crate::{
-    config::{Config, Environment, LoadOptions, ReferenceConfig},
+    config::{Config, Environment, LoadOptions, ReferenceConfig, Sources},
     error::Error,
     route,
 };
@@ -72,6 +73,9 @@ pub struct Instance(Arc<Inner>);
 
 struct Inner {
     config: Config,
+    /// What code said, which is stronger than all sources.
+    code: Config,
+    sources: Sources,
     extensions: Extensions,
     provided: Vec<Provided>,
     mounted: Vec<Mounted>,

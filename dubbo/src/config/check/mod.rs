@@ -1,5 +1,6 @@
 // Long because it checks every section, each in a few lines.
 
+mod observe;
 mod protocols;
 
 use std::{collections::BTreeMap, path::PathBuf};
@@ -23,7 +24,7 @@ use dubbo_protocol::filter::RejectedHandler;
 
 use super::{
     ApplicationMigrationConfig, Config, MetadataType, MethodConfig, ReferenceConfig,
-    RegistryConfig, RegistryType, Secret, ServiceConfig,
+    RegistryConfig, RegistryType, Secret, ServiceConfig, center,
     defaults::APPLICATION_NAME,
     names::{self, FILE_CACHE, Fault, IN_PROCESS, OF_USERS},
     resolve::{ADAPTIVE_CLUSTER, ADAPTIVE_LOAD_BALANCE},
@@ -54,6 +55,8 @@ pub(super) fn check(
     check.provider();
     check.consumer();
     check.retry();
+    check.metrics();
+    check.otel();
 }
 
 struct Check<'c> {
@@ -266,6 +269,12 @@ impl Check<'_> {
         let center = &self.config.config_center;
         let path = "dubbo.config-center";
         let Some(registry) = center.as_registry() else {
+            if let Some(id) = &center.data_id {
+                let message = "has no effect: there is no center; set `address`";
+                let path = format!("{path}.data-id");
+                let problem = self.problem(ProblemKind::NoEffect, &path, id, message);
+                self.problems.warn(problem);
+            }
             return;
         };
         let Some(plugin) = registry.plugin() else {
@@ -273,12 +282,28 @@ impl Check<'_> {
             self.error(ProblemKind::Missing, path, "", message);
             return;
         };
+        for key in center::PARAMETERS {
+            if let Some(value) = center.params.get(key)
+                && value.parse::<bool>().is_err()
+            {
+                let message = format!("expected `true` or `false`, found `{value}`");
+                let path = format!("{path}.params.{key}");
+                self.error(ProblemKind::Type, &path, value, message);
+            }
+        }
         let key = match center.protocol {
             Some(_) => "protocol",
             None => "address",
         };
         self.plugin::<dyn ConfigCenter>(&format!("{path}.{key}"), plugin);
-        self.params(path, plugin, &registry.params);
+        let of_plugin = registry
+            .params
+            .iter()
+            .filter(|(key, _)| !center::PARAMETERS.contains(&key.as_str()));
+        let of_plugin = of_plugin
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        self.params(path, plugin, &of_plugin);
         if registry.hosts().is_empty() && dubbo_registry::parameters(plugin).is_some() {
             self.error(ProblemKind::Missing, path, "", "needs an `address`");
         }

@@ -1,15 +1,17 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use dubbo_cluster::rules::GROUP;
 use dubbo_core::yaml::{ProblemKind, Section};
 
 use super::{RegistryConfig, Secret, settings};
+use crate::config::format::{EXTENSIONS, Format};
 
 settings! {
-    /// `dubbo.config-center`: where the rules of routers, overrides and retries are kept, which apply as they change
-    /// (`docs/spec/config.md` §1.11, `docs/spec/cluster.md` §4.1).
+    /// `dubbo.config-center`: where the configuration goes on, and where the rules of routers, overrides and retries are kept,
+    /// which apply as they change (`docs/spec/config.md` §1.11, `docs/spec/cluster.md` §4.1).
     ///
-    /// Rules alone: configuration itself is not read from there yet, so that keys about that are refused. Without this
-    /// section each registry that can be a config center is one, unless `use-as-config-center` says no.
+    /// With a `data-id`, the document of that name is laid over the files before an instance is built. Without this section
+    /// each registry that can be a config center is one for rules, unless `use-as-config-center` says no.
     pub struct ConfigCenterConfig {
         /// `protocol`: the center's plugin. By default the scheme of `address`.
         protocol: Option<String>,
@@ -19,14 +21,20 @@ settings! {
         username: Option<String>,
         /// `password`. Never printed.
         password: Option<Secret>,
-        /// `timeout`, by default 10 s: how long a first call waits for the rules that there are. Later ones do not wait, and
-        /// rules apply when they come.
+        /// `timeout`, by default 10 s: how long the document is waited for, and how long a first call waits for the rules that
+        /// there are. Later ones do not wait, and rules apply when they come.
         timeout: Option<Duration>,
-        /// `group`, by default `dubbo`, where Dubbo Java and consoles keep rules: the group that they are looked for in.
+        /// `data-id`: the document's key in the center. It is like a file, and stronger.
+        data_id: Option<String>,
+        /// `file-extension`, by default what `data-id` ends in, else `yaml`: the format of the document.
+        file_extension: Option<Format>,
+        /// `group`, by default `DEFAULT_GROUP` in Nacos and `dubbo` elsewhere: the group of the document. Rules are looked
+        /// for in `dubbo`, where Dubbo Java and consoles keep them; without a `data-id` it is their group instead.
         group: Option<String>,
         /// `namespace`: a space of its own inside the center, for those that have them.
         namespace: Option<String>,
-        /// `params`: further parameters for the plugin. They win over the settings above.
+        /// `params`: further parameters for the plugin. They win over the settings above. Beside those: `optional: "true"`
+        /// lets a program start without the document, and with `base64: "true"` it is in Base64.
         params[param]: BTreeMap<String, String>,
     }
 }
@@ -38,10 +46,9 @@ impl ConfigCenterConfig {
     }
 
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        for key in ["app-id", "cluster", "data-id", "file-extension"] {
+        for key in ["app-id", "cluster"] {
             if s.node(key).is_some() {
-                let message = "not supported yet: configuration itself is not read from a config center, only rules are; \
-                               leave it out";
+                let message = "is for Apollo, which is not supported; leave it out";
                 s.error(key, ProblemKind::Unsupported, message);
             }
         }
@@ -51,9 +58,19 @@ impl ConfigCenterConfig {
             username: s.string("username"),
             password: s.string("password").map(Secret::from),
             timeout: s.duration("timeout"),
+            data_id: s.string("data-id"),
+            file_extension: s.choice("file-extension", &EXTENSIONS),
             group: s.string("group"),
             namespace: s.string("namespace"),
             params: s.texts("params"),
+        }
+    }
+
+    /// The group that rules are looked for in.
+    pub(crate) fn rules_group(&self) -> &str {
+        match (&self.data_id, &self.group) {
+            (None, Some(group)) => group,
+            _ => GROUP,
         }
     }
 

@@ -5,7 +5,7 @@ use dubbo_core::url::Url;
 use crate::config::{MetadataConfig, RegistryConfig};
 
 /// The URL of the registry called `id`. Its plugins find there all that the configuration says of it.
-pub(in crate::instance) fn of(
+pub(crate) fn of(
     id: &str,
     registry: &RegistryConfig,
     metadata: &MetadataConfig,
