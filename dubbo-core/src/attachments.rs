@@ -89,8 +89,9 @@ impl Attachments {
             _ => None,
         });
         own.or_else(|| {
-            let name = plain_name(name);
-            let value = self.wire.as_ref()?.get(format!("{name}{BINARY_SUFFIX}"))?;
+            let field = binary_field(name);
+            let wire = self.wire.as_ref().filter(|_| !is_reserved(&field))?;
+            let value = wire.get(&*field)?;
             let first = value.as_bytes().split(|&byte| byte == b',').next()?;
             Some(BASE64.decode(first).ok()?.into())
         })
@@ -216,25 +217,24 @@ impl Attachments {
             headers.append(name.clone(), value.clone());
         }
         for (name, value) in &self.own {
-            if is_reserved(name) {
+            let (field, value) = match value {
+                AttachmentValue::Text(text) => (
+                    Cow::Borrowed(&**name),
+                    HeaderValue::from_bytes(text.as_bytes()),
+                ),
+                AttachmentValue::Binary(bytes) => {
+                    let encoded = BASE64.encode(bytes);
+                    let value = HeaderValue::from_maybe_shared(Bytes::from(encoded));
+                    (binary_field(name), value)
+                }
+            };
+            if is_reserved(&field) {
                 tracing::warn!(name = %name, "attachment left out: the name belongs to the protocol");
                 continue;
             }
-            let (name, value) = match value {
-                AttachmentValue::Text(text) => {
-                    (wire_name(name)?, HeaderValue::from_bytes(text.as_bytes()))
-                }
-                AttachmentValue::Binary(bytes) => {
-                    let name = plain_name(name);
-                    let encoded = BASE64.encode(bytes);
-                    (
-                        wire_name(&format!("{name}{BINARY_SUFFIX}"))?,
-                        HeaderValue::from_maybe_shared(Bytes::from(encoded)),
-                    )
-                }
-            };
-            let value = value.map_err(|_| AttachmentError::Value(name.to_string()))?;
-            headers.append(name, value);
+            let field = wire_name(&field)?;
+            let value = value.map_err(|_| AttachmentError::Value(field.to_string()))?;
+            headers.append(field, value);
         }
         Ok(())
     }
@@ -341,22 +341,38 @@ pub enum AttachmentError {
     Value(String),
 }
 
-/// Whether `name` belongs to HTTP, gRPC or Triple, and so is never an attachment.
+/// Whether `name` belongs to HTTP, gRPC or Triple, and so is never an attachment, with and without `-bin`.
 ///
 /// `docs/spec/triple.md` §3 and §4. `user-agent`, `interface`, `timeout`, `retries` and `token` are not reserved: peers
 /// send them as attachments and applications read them.
 pub fn is_reserved(name: &str) -> bool {
-    RESERVED
-        .iter()
-        .any(|reserved| reserved.eq_ignore_ascii_case(name))
+    let is_listed = |name: &str| {
+        let mut reserved = RESERVED.iter();
+        reserved.any(|reserved| reserved.eq_ignore_ascii_case(name))
+    };
+    is_listed(name) || without_suffix(name).is_some_and(is_listed)
 }
 
-/// `name` without the `-bin` that Triple adds to that of a binary value.
+/// `name` without the `-bin` that Triple adds to that of a binary value. One that would be another such name, or none, stays
+/// whole: what an attachment is called is also what it is found by.
 fn plain_name(name: &str) -> &str {
-    match name.split_at_checked(name.len().saturating_sub(BINARY_SUFFIX.len())) {
-        Some((plain, suffix)) if suffix.eq_ignore_ascii_case(BINARY_SUFFIX) => plain,
-        _ => name,
+    let plain = without_suffix(name).filter(|plain| !plain.is_empty());
+    plain
+        .filter(|plain| without_suffix(plain).is_none())
+        .unwrap_or(name)
+}
+
+/// What carries the bytes that are called `name`, with or without `-bin`.
+fn binary_field(name: &str) -> Cow<'_, str> {
+    match without_suffix(name) {
+        Some(_) => Cow::Borrowed(name),
+        None => Cow::Owned(format!("{name}{BINARY_SUFFIX}")),
     }
+}
+
+fn without_suffix(name: &str) -> Option<&str> {
+    let (plain, suffix) = name.split_at_checked(name.len().checked_sub(SUFFIX_LEN)?)?;
+    suffix.eq_ignore_ascii_case(BINARY_SUFFIX).then_some(plain)
 }
 
 fn same_name(one: &str, other: &str) -> bool {
@@ -383,10 +399,10 @@ fn read_spellings(headers: &HeaderMap) -> BTreeMap<String, String> {
 
 fn read_wire<'a>(name: &'a str, value: &HeaderValue) -> (&'a str, AttachmentValue) {
     let raw = value.as_bytes();
-    if let Some(plain) = name.strip_suffix(BINARY_SUFFIX)
+    if name.ends_with(BINARY_SUFFIX)
         && let Ok(bytes) = BASE64.decode(raw)
     {
-        return (plain, AttachmentValue::Binary(bytes.into()));
+        return (plain_name(name), AttachmentValue::Binary(bytes.into()));
     }
     let value = match std::str::from_utf8(raw) {
         Ok(text) => AttachmentValue::Text(Cow::Owned(text.to_owned())),
@@ -569,6 +585,57 @@ mod tests {
         let mut reserved = received(&[("grpc-status-details-bin", "AAE")]);
         assert!(!reserved.contains("grpc-status-details"));
         assert!(!reserved.remove("grpc-status-details"));
+    }
+
+    #[test]
+    fn bytes_are_found_copied_and_dropped_by_the_name_that_they_are_given_with() {
+        for field in [
+            "x",
+            "x-bin",
+            "x-bin-bin",
+            "x-bin-bin-bin",
+            "-bin",
+            "-bin-bin",
+            "bin",
+        ] {
+            for value in ["AAE", "no base64"] {
+                let mut all = received(&[(field, value)]);
+                let (name, given) = all.iter().next().expect(field);
+                let name = name.into_owned();
+                assert!(all.contains(&name), "{field} {value}: {name}");
+                if let AttachmentValue::Binary(bytes) = &given {
+                    assert_eq!(all.get_bin(&name).as_ref(), Some(bytes), "{field}: {name}");
+                }
+                let mut headers = HeaderMap::new();
+                let copy = Attachments::from_iter([(name.clone(), given)]);
+                copy.write_to(&mut headers).expect("it came from headers");
+                assert_eq!(headers[field], value, "{name}");
+                assert!(all.remove(&name) && all.is_empty(), "{field}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_no_way_around_the_names_of_the_protocol() {
+        for reserved in RESERVED {
+            for name in [reserved.to_owned(), format!("{reserved}-bin")] {
+                let mut headers = HeaderMap::new();
+                headers.insert(
+                    wire_name(&name).expect(&name),
+                    HeaderValue::from_static("AAE"),
+                );
+                let all = Attachments::from_headers(headers);
+                assert!(all.is_empty() && !all.contains(&name), "{name}");
+                assert_eq!(all.get_bin(&name), None, "{name}");
+                assert_eq!(all.get_bin(plain_name(&name)), None, "{name}");
+                for name in [name.clone(), plain_name(&name).to_owned()] {
+                    let own = Attachments::from_iter([(name.clone(), Bytes::from_static(&[1]))]);
+                    let mut headers = HeaderMap::new();
+                    own.write_to(&mut headers).expect("left out");
+                    assert!(headers.is_empty(), "{name}: {headers:?}");
+                }
+            }
+        }
     }
 
     #[test]
