@@ -1,5 +1,8 @@
 //! Metadata as operators see it. `docs/metadata.md` explains what there is, and every key.
 
+/// What an application serves at one revision, and what differs between two: [`MetadataInfo::describe`].
+pub use dubbo_metadata::model::{MetadataDiff, MetadataInfo, ServiceDiff, ServiceInfo};
+
 /// The service by which an application tells what its metadata is and how it changes, and takes the rule of a migration:
 /// what `dubbo-build` made of `proto/dubbo/rust/metadata/v1/admin.proto`.
 ///

@@ -5,14 +5,15 @@ use std::{fmt, sync::Arc};
 use dubbo_cluster::migration::Path;
 use dubbo_core::{
     call::Stub,
-    discovery::ServiceDiscovery,
+    discovery::{ServiceDiscovery, ServiceInstance},
     metadata::MetadataReport,
     registry::{Registry, RegistryError},
     service::{ServiceDescriptor, ServiceKey},
     url::Url,
 };
+use dubbo_metadata::model::MetadataInfo;
 
-use super::{Inner, Instance, refer::Named, registries::NamedRegistry};
+use super::{Inner, Instance, builder::fetch, refer::Named, registries::NamedRegistry};
 use crate::{config::ReferenceConfig, error::Error};
 
 /// A registry of the configuration, as its plugins: for tools that look into it. They end with the instance.
@@ -75,6 +76,38 @@ impl Instance {
         };
         let all = self.0.registries.chosen(None);
         all.map(|(_, registry)| of(registry)).collect()
+    }
+
+    /// What the application of `instance`, which a registry of this one lists, serves at the revision that it names: as the
+    /// instance itself says it, or where it cannot be asked, as it stands in a metadata report.
+    ///
+    /// # Errors
+    ///
+    /// The instance names no revision, or neither it nor a report tells what that has.
+    pub async fn metadata_of(&self, instance: &ServiceInstance) -> Result<MetadataInfo, Error> {
+        let (application, address) = (&instance.application, instance.id());
+        let failed = |reason: String| {
+            let operation = format!("read what {application} serves");
+            Error::Registry(RegistryError::new(operation, address.clone(), reason))
+        };
+        let Some(revision) = instance.metadata.get(REVISION) else {
+            return Err(failed(format!("it does not say `{REVISION}`")));
+        };
+        let fetch = fetch(&self.0.config, &self.0.protocols);
+        let asked = match fetch.fetch(instance, revision).await {
+            Ok(info) => return Ok(info),
+            Err(error) => error,
+        };
+        for (_, report) in self.0.registries.reports() {
+            if let Ok(Some(json)) = report.app(application, revision).await {
+                return Ok(MetadataInfo::from_json(&json)?);
+            }
+        }
+        let source = std::error::Error::source(&asked).map(|source| format!(": {source}"));
+        let why = source.unwrap_or_default();
+        Err(failed(format!(
+            "{asked}{why}, and no metadata report has its revision {revision}"
+        )))
     }
 
     /// The providers of `service` that the registries list now, before any rule or router looks at them: one answer for
@@ -141,3 +174,6 @@ impl fmt::Debug for RegistryTools {
 
 /// Whatever it is, in questions to a registry by interfaces.
 const ANY: &str = "*";
+
+/// Under which revision an instance serves what it serves.
+const REVISION: &str = "dubbo.metadata.revision";
