@@ -1,0 +1,117 @@
+//! `dubbo explain`: why there is a provider or none.
+
+use dubbo::{Explanation, Instance, Road, route};
+use serde_json::{Value, json};
+
+use crate::{
+    admin::Admin,
+    callee::Attached,
+    console::Console,
+    fail::Failure,
+    reach::{self, Registries},
+};
+
+/// Explains step by step why a service has providers or none
+///
+/// With a registry, as a consumer with no options of its own would find them; with `--admin`, as the references of a running
+/// process do. It ends with exit code 1 if nobody can be called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The service, `[group/]interface[:version]`
+    service: String,
+    /// Explains for calls of this method, which rules may treat in another way
+    #[arg(long, conflicts_with = "admin")]
+    method: Option<String>,
+    #[command(flatten)]
+    attached: Attached,
+    #[command(flatten)]
+    registries: Registries,
+    #[command(flatten)]
+    admin: Admin,
+}
+
+impl Args {
+    pub(crate) async fn run(self, console: &Console) -> Result<(), Failure> {
+        if self.admin.is_asked() {
+            let path = format!("/explain/{}", escaped(&self.service));
+            return self
+                .admin
+                .show(console, &path, self.registries.timeout)
+                .await;
+        }
+        let instance = self.registries.instance(None)?;
+        let explained = self.explain(&instance).await;
+        reach::end(instance).await;
+        let explanation = explained?;
+        console.show(|| to_json(&explanation), &explanation)?;
+        match explanation.is_available() {
+            true => Ok(()),
+            false => Err(Failure::no(format!(
+                "{} has no provider that can be called",
+                explanation.service
+            ))),
+        }
+    }
+
+    async fn explain(&self, instance: &Instance) -> Result<Explanation, Failure> {
+        let key = &self.service;
+        let Some(method) = &self.method else {
+            return Ok(instance.explain(key).await?);
+        };
+        let (group, rest) = key.split_once('/').unwrap_or(("", key));
+        let (interface, version) = rest.rsplit_once(':').unwrap_or((rest, ""));
+        let mut request = route::Request::new(interface, method.clone());
+        for (name, value) in [("group", group), ("version", version)] {
+            if !value.is_empty() {
+                request = request.consumer(name, value);
+            }
+        }
+        for (name, value) in &self.attached.attachments {
+            request = request.attachment(name.clone(), value.clone());
+        }
+        Ok(instance.explain_call(&request).await?)
+    }
+}
+
+fn to_json(explanation: &Explanation) -> Value {
+    let steps = |road: &Road| -> Vec<Value> {
+        let steps = road.steps.iter();
+        let steps = steps
+            .map(|step| json!({"step": step.name, "evidence": step.evidence, "left": step.left}));
+        steps.collect()
+    };
+    let roads = explanation.roads.iter().map(|road| {
+        let emptied = road.emptied().map(|step| step.name);
+        json!({"origin": road.origin, "steps": steps(road), "emptiedAt": emptied})
+    });
+    json!({
+        "service": explanation.service.to_string(),
+        "available": explanation.is_available(),
+        "roads": roads.collect::<Vec<_>>(),
+    })
+}
+
+/// A service key as the rest of a path. Its slash is one of the path, too.
+fn escaped(key: &str) -> String {
+    let mut escaped = String::new();
+    for byte in key.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' | b'/' | b':' | b'$' => {
+                escaped.push(byte.into());
+            }
+            other => escaped += &format!("%{other:02X}"),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_key_is_a_path() {
+        assert_eq!(escaped("g/a.B$C:1.0"), "g/a.B$C:1.0");
+        assert_eq!(escaped("a b?é"), "a%20b%3F%C3%A9");
+    }
+}
