@@ -1,10 +1,11 @@
-use std::sync::Arc;
+use std::{error::Error as _, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{
     extension,
     filter::{ClusterFilter, Filter, Next},
     invocation::{Invocation, RpcResult},
+    payload::CodecError,
     status::{Code, Origin, Status},
     url::Url,
 };
@@ -17,6 +18,15 @@ use super::{
     watch::{End, Watch},
 };
 
+/// The machine that numbers are of, for their labels `hostname` and `ip`. Nothing by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name.
+    pub hostname: String,
+    /// The address that others reach it at.
+    pub ip: String,
+}
+
 /// What is counted of calls, under dubbo-go's names (`docs/spec/config.md` §5.2): `dubbo_provider_requests_*`,
 /// `dubbo_consumer_requests_*` once per call, and `dubbo_consumer_attempts_*` once per attempt. Windows, sums and
 /// percentiles are for whoever exports them: what a call took goes into a histogram.
@@ -25,10 +35,10 @@ use super::{
 struct Metrics {
     what: &'static str,
     labels: Vec<Label>,
-    series: ByMethod<Series>,
+    series: ByMethod<Arc<Series>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Series {
     total: Counter,
     processing: Gauge,
@@ -38,12 +48,14 @@ struct Series {
     limit: Counter,
     unavailable: Counter,
     business: Counter,
+    network: Counter,
+    codec: Counter,
     unknown: Counter,
     took: Histogram,
 }
 
 impl Metrics {
-    fn of(what: &'static str, url: &Url) -> Self {
+    fn of(what: &'static str, url: &Url, machine: &Machine) -> Self {
         let service = url.service_key();
         let param = |key| url.param(key).unwrap_or_default().to_owned();
         Self {
@@ -51,6 +63,8 @@ impl Metrics {
             labels: vec![
                 Label::new("application_name", param("application")),
                 Label::new("application_version", param("app.version")),
+                Label::new("hostname", machine.hostname.clone()),
+                Label::new("ip", machine.ip.clone()),
                 Label::new("interface", service.interface().to_owned()),
                 Label::new("group", service.group().unwrap_or_default().to_owned()),
                 Label::new("version", service.version().unwrap_or_default().to_owned()),
@@ -75,6 +89,8 @@ impl Metrics {
             limit: count("limit_total"),
             unavailable: count("failed_service_unavailable_total"),
             business: count("business_failed_total"),
+            network: count("failed_network_total"),
+            codec: count("failed_codec_total"),
             unknown: count("unknown_failed_total"),
             took: histogram!(
                 format!(
@@ -104,12 +120,15 @@ impl Series {
         kind.increment(1);
     }
 
+    /// What a failure counts as besides: one of these, so that they add up to all failures.
     fn kind(&self, status: &Status) -> &Counter {
         match status.code() {
             _ if status.origin() == Origin::Business => &self.business,
             Code::Business => &self.business,
             Code::DeadlineExceeded => &self.timeout,
             Code::ResourceExhausted => &self.limit,
+            _ if status.origin() == Origin::Transport => &self.network,
+            _ if status.source().is_some_and(|why| why.is::<CodecError>()) => &self.codec,
             Code::Unavailable | Code::PermissionDenied => &self.unavailable,
             _ => &self.unknown,
         }
@@ -121,8 +140,8 @@ impl Filter for Metrics {
     async fn invoke(&self, invocation: Invocation, next: Next<'_>) -> RpcResult {
         let series = self
             .series
-            .get(&invocation.method, |method| self.series(method));
-        let series = series.clone();
+            .get(&invocation.method, |method| Arc::new(self.series(method)));
+        let series = Arc::clone(series);
         series.processing.increment(1.0);
         let began = Instant::now();
         let watch = Watch::new(move |end: End<'_>| series.ended(&end, began));
@@ -133,7 +152,7 @@ impl Filter for Metrics {
 impl ClusterFilter for Metrics {}
 
 extension!(dyn ClusterFilter, "metrics", |cx| Ok(Arc::new(
-    Metrics::of("consumer_request", cx.url)
+    Metrics::of("consumer_request", cx.url, &cx.shared::<Machine>())
 )));
 
 extension!(dyn Filter, "metrics", |cx| {
@@ -142,7 +161,7 @@ extension!(dyn Filter, "metrics", |cx| {
     } else {
         "consumer_attempt"
     };
-    Ok(Arc::new(Metrics::of(what, cx.url)))
+    Ok(Arc::new(Metrics::of(what, cx.url, &cx.shared::<Machine>())))
 });
 
 #[cfg(test)]
@@ -165,6 +184,11 @@ mod tests {
             Err(Status::permission_denied("x")),
             Err(Status::internal("x")),
             Err(Status::not_found("x").with_origin(Origin::Business)),
+            Err(Status::unavailable("x").with_origin(Origin::Transport)),
+            Err(Status::internal("x").with_source(CodecError::Count {
+                type_name: "Greeting",
+                got: 2,
+            })),
         ];
         let calls = answers.len();
         let provider = Provider::answering(answers.into());
@@ -176,7 +200,7 @@ mod tests {
         let chain = hanging.chain("metrics", "application=shop&app.version=1&group=g");
         let mut call = chain.invoke(invocation_of("Greet"));
         assert!(futures_util::poll!(call.as_mut()).is_pending());
-        let labels = "{application_name=shop,application_version=1,group=g,interface=test.Greeter,method=Greet,version=}";
+        let labels = "{application_name=shop,application_version=1,group=g,hostname=,interface=test.Greeter,ip=,method=Greet,version=}";
         let get = |name: &str| {
             numbers
                 .get(&format!("dubbo_provider_{name}{labels}"))
@@ -185,16 +209,18 @@ mod tests {
         assert_eq!(get("requests_processing_total"), "1");
         drop(call);
         for (name, want) in [
-            ("requests_total", "9"),
+            ("requests_total", "11"),
             ("requests_processing_total", "0"),
             ("requests_succeed_total", "1"),
-            ("requests_failed_total", "8"),
+            ("requests_failed_total", "10"),
             ("requests_business_failed_total", "2"),
             ("requests_timeout_total", "1"),
             ("requests_limit_total", "1"),
             ("requests_failed_service_unavailable_total", "2"),
+            ("requests_failed_network_total", "1"),
+            ("requests_failed_codec_total", "1"),
             ("requests_unknown_failed_total", "2"),
-            ("rt_milliseconds", "9"),
+            ("rt_milliseconds", "11"),
         ] {
             assert_eq!(get(name), want, "{name}: {:#?}", numbers.all());
         }

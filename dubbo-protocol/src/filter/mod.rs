@@ -66,11 +66,19 @@ use dubbo_core::{
 
 pub use self::{
     auth::{AccessKey, AccessKeyStorage},
+    metrics::Machine,
     rejected::RejectedHandler,
     shutdown::{Leaving, Stage},
     tps::Strategy,
 };
 use crate::reject::Reject;
+
+/// For the facade, which knows where spans go.
+#[cfg(feature = "otel")]
+#[doc(hidden)]
+pub mod otel {
+    pub use super::tracing::otel::{Propagation, Traces};
+}
 
 /// What a filter returns.
 type Calling<'c> = Pin<Box<dyn Future<Output = RpcResult> + Send + 'c>>;

@@ -1,5 +1,6 @@
 use std::{
     fmt,
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -10,14 +11,17 @@ use dubbo_core::{
     status::Code,
 };
 
+use serde_json::json;
+
 use super::date::Moment;
-use crate::filter::watch::End;
+use crate::filter::{tracing::trace_id, watch::End};
 
 /// One request: a line once it has ended.
 ///
-/// `[2024-02-29 23:59:59] 10.0.0.9:5000 -> 10.0.0.1:20880 - g/shop.Users:1.0.0 find(long) ok 3.127 ms`
+/// `[2024-02-29 23:59:59] 10.0.0.9:5000 -> 10.0.0.1:20880 - g/shop.Users:1.0.0 find(long) ok 3.127 ms`, or the same as JSON.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
+    form: Form,
     at: SystemTime,
     peer: Option<Arc<Peer>>,
     service: Arc<ServiceKey>,
@@ -25,11 +29,24 @@ pub(super) struct Line {
     /// `None`: the caller did not wait for the end.
     code: Option<Code>,
     elapsed: Duration,
+    trace_id: Option<String>,
+}
+
+/// How a request is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// An event, which has fields.
+    Event,
+    Json,
+    Text,
 }
 
 impl Line {
-    pub(super) fn begin(invocation: &Invocation, at: SystemTime) -> Self {
+    pub(super) fn begin(invocation: &Invocation, at: SystemTime, form: Form) -> Self {
         Self {
+            form,
+            // People who read lines look for other things.
+            trace_id: (form != Form::Text).then(|| trace_id(invocation)).flatten(),
             at,
             peer: invocation.peer.clone(),
             service: Arc::clone(&invocation.service),
@@ -67,6 +84,7 @@ impl Line {
             method = self.method.name(),
             code = %Outcome(self.code),
             elapsed_ms = self.elapsed.as_secs_f64() * 1e3,
+            trace_id = self.trace_id,
             "access"
         );
     }
@@ -74,6 +92,15 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.form {
+            Form::Json => self.json().fmt(f),
+            Form::Event | Form::Text => self.text(f),
+        }
+    }
+}
+
+impl Line {
+    fn text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] ", self.moment())?;
         match &self.peer {
             Some(peer) => write!(f, "{} -> {}", peer.remote, peer.local)?,
@@ -87,6 +114,25 @@ impl fmt::Display for Line {
         }
         let millis = self.elapsed.as_secs_f64() * 1e3;
         write!(f, ") {} {millis:.3} ms", Outcome(self.code))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let end = |of: fn(&Peer) -> SocketAddr| self.peer.as_ref().map(|peer| of(peer).to_string());
+        let java = self.method.descriptor().java.as_ref();
+        let types: Vec<_> = java.iter().flat_map(|java| java.parameters()).collect();
+        json!({
+            "time": self.moment().to_string(),
+            "remote": end(|peer| peer.remote),
+            "local": end(|peer| peer.local),
+            "interface": self.service.interface(),
+            "group": self.service.group(),
+            "version": self.service.version(),
+            "method": self.method.name(),
+            "types": types,
+            "status": Outcome(self.code).to_string(),
+            "cost_ms": (self.elapsed.as_secs_f64() * 1e6).round() / 1e3,
+            "trace_id": self.trace_id,
+        })
     }
 }
 

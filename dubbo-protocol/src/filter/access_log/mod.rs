@@ -16,7 +16,7 @@ use dubbo_core::{
 use tokio::time::Instant;
 
 use self::{
-    line::Line,
+    line::{Form, Line},
     writer::{Logs, Writer},
 };
 use super::{
@@ -26,13 +26,14 @@ use super::{
 
 /// Writes a line for each request when it is over. `accesslog=true` or `default` makes it an event of `tracing` at the level
 /// `INFO`, with the target `dubbo::accesslog`; anything else is the path of a file, which needs `accesslog.allow-file=true`,
-/// because a path may come from a rule.
+/// because a path may come from a rule. `accesslog.format=json` makes each line of a file an object, with the trace that its
+/// call belongs to; an event says that in any case.
 struct AccessLog(Option<Log>);
 
 #[derive(Clone)]
 enum Log {
     Events,
-    File(Arc<Writer>),
+    File(Arc<Writer>, Form),
 }
 
 impl AccessLog {
@@ -51,8 +52,18 @@ impl AccessLog {
                     )
                     .into());
                 }
+                let form = match cx.url.param(FORMAT).unwrap_or(TEXT) {
+                    TEXT => Form::Text,
+                    "json" => Form::Json,
+                    other => {
+                        return Err(format!(
+                            "`{FORMAT}` is `{other}`, but `text` or `json` is needed"
+                        )
+                        .into());
+                    }
+                };
                 let logs = cx.shared::<Logs>();
-                Some(Log::File(logs.writer(PathBuf::from(path))?))
+                Some(Log::File(logs.writer(PathBuf::from(path))?, form))
             }
         }))
     }
@@ -60,13 +71,17 @@ impl AccessLog {
 
 impl Log {
     async fn call(&self, invocation: Invocation, next: Next<'_>) -> RpcResult {
-        let line = Line::begin(&invocation, SystemTime::now());
+        let form = match self {
+            Self::Events => Form::Event,
+            Self::File(_, form) => *form,
+        };
+        let line = Line::begin(&invocation, SystemTime::now(), form);
         let (began, log) = (Instant::now(), self.clone());
         let watch = Watch::new(move |end: End<'_>| {
             let line = line.ended(&end, began.elapsed());
             match log {
                 Self::Events => line.tell(),
-                Self::File(writer) => writer.write(line),
+                Self::File(writer, _) => writer.write(line),
             }
         });
         watch.settle(next.run(invocation).await)
@@ -95,6 +110,9 @@ const ALLOW_FILE: Key<bool> = Key {
     name: "accesslog.allow-file",
     default: || false,
 };
+
+const FORMAT: &str = "accesslog.format";
+const TEXT: &str = "text";
 
 /// Dubbo Java's: the path is that of its logging library.
 const FIXED_PATH: Key<bool> = Key {

@@ -57,6 +57,7 @@ fn the_file_of_a_day_is_put_aside_with_the_first_call_of_the_next() {
         let line = Line::begin(
             &invocation_of("Greet"),
             UNIX_EPOCH + Duration::from_secs(seconds),
+            Form::Text,
         );
         line.ended(&End::Done, Duration::from_micros(1_500))
     };
@@ -93,6 +94,10 @@ async fn a_path_needs_leave_and_must_be_one() {
             "accesslog=x&accesslog.allow-file=perhaps",
             "accesslog.allow-file",
         ),
+        (
+            "accesslog=/tmp/x.log&accesslog.allow-file=true&accesslog.format=xml",
+            "`accesslog.format` is `xml`",
+        ),
     ] {
         let error = provider
             .try_chain("accesslog", params)
@@ -123,4 +128,44 @@ async fn what_nobody_waited_for_is_told_too() {
     drop(chain);
     let written = std::fs::read_to_string(&path).expect("it is there");
     assert!(written.contains(" Greet() given_up "), "{written}");
+}
+
+#[tokio::test]
+async fn a_line_may_be_an_object_with_the_trace_of_its_call() {
+    let path = folder("json").join("access.log");
+    let provider = Provider::answering(vec![Ok(()), Err(Status::not_found("x"))]);
+    let file = path.display();
+    let params = format!(
+        "group=g&version=1.0.0&accesslog.format=json&accesslog.allow-file=true&accesslog={file}"
+    );
+    let chain = provider.chain("accesslog", &params);
+    let mut traced = invocation_of("Greet");
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    traced.attachments.insert("traceparent", parent);
+    chain.invoke(traced).await.expect("works");
+    chain
+        .invoke(invocation_of("Greet"))
+        .await
+        .expect_err("fails");
+    drop(chain);
+    let written = std::fs::read_to_string(&path).expect("it is there");
+    let lines: Vec<serde_json::Value> = written
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for (line, status, trace) in [
+        (0, "ok", "4bf92f3577b34da6a3ce929d0e0e4736".into()),
+        (1, "not_found", serde_json::Value::Null),
+    ] {
+        let line = &lines[line];
+        assert_eq!(
+            (&line["interface"], &line["method"], &line["status"]),
+            (&"test.Greeter".into(), &"Greet".into(), &status.into())
+        );
+        assert_eq!(line["trace_id"], trace);
+        assert!(
+            line["cost_ms"].is_number() && line["time"].is_string(),
+            "{line}"
+        );
+    }
 }

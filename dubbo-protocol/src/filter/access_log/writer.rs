@@ -160,7 +160,7 @@ mod tests {
     use dubbo_test::metrics::Numbers;
 
     use super::*;
-    use crate::filter::{tests::rig::invocation, watch::End};
+    use crate::filter::{access_log::line::Form, tests::rig::invocation, watch::End};
 
     #[test]
     fn what_does_not_fit_is_dropped_and_counted_and_nobody_waits() {
@@ -172,7 +172,7 @@ mod tests {
             thread: None,
         };
         for _ in 0..5 {
-            let line = Line::begin(&invocation(), SystemTime::now());
+            let line = Line::begin(&invocation(), SystemTime::now(), Form::Text);
             writer.write(line.ended(&End::Done, Duration::ZERO));
         }
         assert_eq!(queue.try_iter().count(), 2);

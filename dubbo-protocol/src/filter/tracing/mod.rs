@@ -1,8 +1,10 @@
 //! Spans (`docs/spec/cluster.md` §6.3): one per call at a provider, and at a consumer one per call with one per attempt in it.
 //!
 //! They are of the level `DEBUG` and the target `dubbo::rpc`, so a program that only logs pays nothing for them; whoever
-//! exports them asks for them.
+//! exports them asks for them. An instance that traces for OpenTelemetry makes its spans there, and none of these.
 
+#[cfg(feature = "otel")]
+pub(in crate::filter) mod otel;
 mod parent;
 
 use std::sync::Arc;
@@ -159,19 +161,48 @@ fn within(span: Span, invocation: Invocation, next: Next<'_>) -> Calling<'_> {
     Box::pin(async move { watch.settle(call.await) }.instrument(span))
 }
 
-extension!(dyn ClusterFilter, "tracing" | "otelClientTrace", |_cx| Ok(
-    Arc::new(CallSpan)
-));
+extension!(dyn ClusterFilter, "tracing" | "otelClientTrace", |cx| {
+    #[cfg(feature = "otel")]
+    if let Some(traced) = otel::OtelSpan::of(cx, otel::Place::Call) {
+        return Ok(Arc::new(traced));
+    }
+    let _ = cx;
+    Ok(Arc::new(CallSpan))
+});
 
 extension!(
     dyn Filter,
     "tracing" | "otelServerTrace" | "otelClientTrace",
-    |cx| Ok(if is_provider(cx.url) {
-        Arc::new(ServerSpan)
-    } else {
-        Arc::new(AttemptSpan)
-    })
+    |cx| {
+        let is_provider = is_provider(cx.url);
+        #[cfg(feature = "otel")]
+        {
+            let place = if is_provider {
+                otel::Place::Provider
+            } else {
+                otel::Place::Attempt
+            };
+            if let Some(traced) = otel::OtelSpan::of(cx, place) {
+                return Ok(Arc::new(traced));
+            }
+        }
+        Ok(if is_provider {
+            Arc::new(ServerSpan)
+        } else {
+            Arc::new(AttemptSpan)
+        })
+    }
 );
+
+/// The trace that a call being served belongs to, as 32 hexadecimal digits, if it is in one.
+pub(super) fn trace_id(invocation: &Invocation) -> Option<String> {
+    #[cfg(feature = "otel")]
+    if let Some(id) = otel::current_trace_id() {
+        return Some(id);
+    }
+    let parent = TraceParent::of(&invocation.attachments)?;
+    Some(parent.trace_id().to_owned())
+}
 
 const TARGET: &str = "dubbo::rpc";
 

@@ -23,13 +23,13 @@ impl TraceParent {
 
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
-        let version = number(parts.next()?, 2)?;
+        let version = hexadecimal(parts.next()?, 2)?;
         let trace_id = parts.next()?;
         let span_id = parts.next()?;
-        let flags = number(parts.next()?, 2)?;
+        let flags = hexadecimal(parts.next()?, 2)?;
         // Later versions may have more to say; this one has not.
         let is_known = version != 0xff && (version > 0 || parts.next().is_none());
-        let is_id = |id: &str, len| number(id, len).is_some_and(|id| id != 0);
+        let is_id = |id: &str, len| hexadecimal(id, len).is_some_and(|id| id != 0);
         (is_known && is_id(trace_id, 32) && is_id(span_id, 16)).then(|| Self {
             trace_id: trace_id.to_owned(),
             span_id: span_id.to_owned(),
@@ -70,7 +70,7 @@ impl fmt::Display for TraceParent {
 }
 
 /// A number of `len` digits, lower-case hexadecimal.
-fn number(text: &str, len: usize) -> Option<u128> {
+pub(super) fn hexadecimal(text: &str, len: usize) -> Option<u128> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     (text.len() == len && text.bytes().all(is_digit))
         .then(|| u128::from_str_radix(text, 16).ok())
