@@ -2,7 +2,11 @@
 
 mod seeds;
 
-use std::{fs, path::Path, process::Stdio};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use crate::{
     failure::Failure,
@@ -14,9 +18,11 @@ pub(crate) fn run(args: &[String]) -> Result<String, Failure> {
     let options = Options::parse(args)?;
     install()?;
     let watch = Stopwatch::start();
+    // All at once, before the first one runs: what they share is built once, from one state of the sources.
+    let programs = build(&options.targets)?;
     let mut table = Vec::new();
     for target in &options.targets {
-        let runs = fuzz(target, options.seconds)?;
+        let runs = fuzz(target, &programs.join(target), options.seconds)?;
         table.push(format!("{target:<28} {runs:>14} inputs\n"));
     }
     Ok(format!(
@@ -120,9 +126,39 @@ fn install() -> Result<(), Failure> {
     )
 }
 
-/// How many inputs a target has been given.
-fn fuzz(target: &str, seconds: u32) -> Result<u64, Failure> {
-    let work = process::target_dir().join("fuzz");
+/// Builds these targets; gives the folder that their programs are in.
+fn build(targets: &[String]) -> Result<PathBuf, Failure> {
+    let folder = work().join("target");
+    let host = process::output(
+        process::program("rustup").args(["run", TOOLCHAIN, "rustc", "-vV"]),
+        "reinstall the nightly compiler",
+    )?;
+    let host = String::from_utf8_lossy(&host);
+    let host = host.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.ok_or_else(|| {
+        Failure::new(
+            "rustc does not say which host it is for",
+            "reinstall the nightly compiler",
+        )
+    })?;
+    let build = |target: Option<&String>| {
+        let mut command = process::program(process::ci_cache().join("tools/bin/cargo-fuzz"));
+        command.env("RUSTUP_TOOLCHAIN", TOOLCHAIN);
+        command.args(["fuzz", "build", "--fuzz-dir", "fuzz", "--target", host]);
+        command.arg("--target-dir").arg(&folder).args(target);
+        process::run(&mut command, "make the fuzz targets build")
+    };
+    if targets == self::targets()? {
+        build(None)?;
+    } else {
+        targets.iter().try_for_each(|target| build(Some(target)))?;
+    }
+    Ok(folder.join(host).join("release"))
+}
+
+/// How many inputs a target, whose program this is, has been given.
+fn fuzz(target: &str, program: &Path, seconds: u32) -> Result<u64, Failure> {
+    let work = work();
     let corpus = work.join("corpus").join(target);
     let artifacts = work.join("artifacts").join(target);
     for folder in [&corpus, &artifacts] {
@@ -139,15 +175,10 @@ fn fuzz(target: &str, seconds: u32) -> Result<u64, Failure> {
         Failure::new(text, "make the target folder writable")
     };
     let file = fs::File::create(&log).map_err(unwritable)?;
-    let fuzz = process::ci_cache().join("tools/bin/cargo-fuzz");
-    let ended = process::program(fuzz)
-        .env("RUSTUP_TOOLCHAIN", TOOLCHAIN)
-        .args(["fuzz", "run", "--fuzz-dir", "fuzz", "--target-dir"])
-        .arg(work.join("target"))
-        .arg(target)
-        .arg(&corpus)
+    let ended = process::program(program)
+        // As cargo-fuzz itself has it: no two definitions are looked for in what is linked into one program.
+        .env("ASAN_OPTIONS", "detect_odr_violation=0")
         .args([
-            "--",
             "-print_final_stats=1",
             "-rss_limit_mb=2048",
             "-timeout=10",
@@ -155,9 +186,13 @@ fn fuzz(target: &str, seconds: u32) -> Result<u64, Failure> {
         ])
         .arg(format!("-max_total_time={seconds}"))
         .arg(artifact_prefix(&artifacts))
+        .arg(&corpus)
         .stderr(file)
         .status()
-        .map_err(unwritable)?;
+        .map_err(|error| {
+            let text = format!("{} cannot be run: {error}", program.display());
+            Failure::new(text, "make the fuzz targets build")
+        })?;
     let text = fs::read(&log).map_err(unwritable)?;
     let text = String::from_utf8_lossy(&text);
     if !ended.success() {
@@ -182,6 +217,11 @@ fn fuzz(target: &str, seconds: u32) -> Result<u64, Failure> {
             format!("see {}", log.display()),
         )
     })
+}
+
+/// Where everything is that comes of fuzzing.
+fn work() -> PathBuf {
+    process::target_dir().join("fuzz")
 }
 
 fn artifact_prefix(artifacts: &Path) -> String {
