@@ -20,4 +20,7 @@ mod triple;
 pub use dubbo::DubboProtocol;
 pub use injvm::Injvm;
 pub use triple::ranges as triple_ranges;
-pub use triple::{BadCorsSetting, Compression, CorsSettings, TripleProtocol, UnknownCompression};
+pub use triple::{
+    BadCorsSetting, Compression, CorsSettings, TripleDialect, TripleProtocol, UnknownCompression,
+    UnknownDialect,
+};

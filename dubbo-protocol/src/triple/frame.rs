@@ -24,6 +24,16 @@ pub(crate) struct FrameDecoder {
     compression: Option<Compression>,
     input: Bytes,
     state: State,
+    trailers: Trailers,
+}
+
+/// Whether the last envelope has no message, but trailers, as in gRPC-Web.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Trailers {
+    Awaited,
+    Came(Bytes),
+    Never,
+    Taken,
 }
 
 #[derive(Debug)]
@@ -37,7 +47,10 @@ enum State {
 #[derive(Debug, Clone, Copy)]
 struct Prefix {
     compressed: bool,
+    /// The most bytes that it may have, before and after inflating.
+    limit: usize,
     len: usize,
+    trailers: bool,
 }
 
 impl FrameDecoder {
@@ -49,6 +62,26 @@ impl FrameDecoder {
             compression,
             input: Bytes::new(),
             state: State::start(),
+            trailers: Trailers::Never,
+        }
+    }
+
+    /// The same for bytes of gRPC-Web, whose last envelope has the trailers.
+    pub(crate) fn with_trailers(self) -> Self {
+        Self {
+            trailers: Trailers::Awaited,
+            ..self
+        }
+    }
+
+    /// The lines of the trailers, once they have come.
+    pub(crate) fn take_trailers(&mut self) -> Option<Bytes> {
+        if !matches!(self.trailers, Trailers::Came(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut self.trailers, Trailers::Taken) {
+            Trailers::Came(lines) => Some(lines),
+            _ => None,
         }
     }
 
@@ -66,19 +99,25 @@ impl FrameDecoder {
     ///
     /// # Errors
     ///
-    /// Code 8 for a message over the limit, 13 for flags that no version of the protocol defines, 3 for a compressed
-    /// message that cannot be inflated. There is nothing to be had from the decoder after that.
+    /// Code 8 for a message over the limit, 13 for flags that no version of the protocol defines and for bytes behind
+    /// trailers, 3 for a compressed message that cannot be inflated. There is nothing to be had from the decoder after that.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Status> {
         loop {
             match &mut self.state {
                 State::Prefix { bytes, have } => {
+                    if matches!(self.trailers, Trailers::Came(_) | Trailers::Taken)
+                        && !self.input.is_empty()
+                    {
+                        return Err(broken(Status::internal(MORE)));
+                    }
                     let take = self.input.len().min(PREFIX - *have);
                     self.input.copy_to_slice(&mut bytes[*have..*have + take]);
                     *have += take;
                     if *have < PREFIX {
                         return Ok(None);
                     }
-                    let prefix = Prefix::read(*bytes, self.limit)?;
+                    let with_trailers = self.trailers != Trailers::Never;
+                    let prefix = Prefix::read(*bytes, self.limit, with_trailers)?;
                     let partial = BytesMut::new();
                     self.state = State::Message { prefix, partial };
                 }
@@ -98,7 +137,11 @@ impl FrameDecoder {
                         partial.split().freeze()
                     };
                     self.state = State::start();
-                    return self.inflate(prefix, message).map(Some);
+                    let message = self.inflate(prefix, message)?;
+                    if !prefix.trailers {
+                        return Ok(Some(message));
+                    }
+                    self.trailers = Trailers::Came(message);
                 }
             }
         }
@@ -143,7 +186,7 @@ impl FrameDecoder {
                 "a message is compressed, but the headers name no compression in grpc-encoding",
             )));
         };
-        let inflated = compression.decompress(&message, self.limit);
+        let inflated = compression.decompress(&message, prefix.limit);
         inflated.map(Bytes::from).map_err(|error| {
             let text = error.to_string();
             broken(match error {
@@ -165,13 +208,16 @@ impl State {
 }
 
 impl Prefix {
-    fn read(bytes: [u8; PREFIX], limit: usize) -> Result<Self, Status> {
+    fn read(bytes: [u8; PREFIX], limit: usize, with_trailers: bool) -> Result<Self, Status> {
         let [flags, len @ ..] = bytes;
-        if flags & !COMPRESSED != 0 {
+        let trailers = with_trailers && flags & TRAILERS != 0;
+        let known = COMPRESSED | if trailers { TRAILERS } else { 0 };
+        if flags & !known != 0 {
             return Err(broken(Status::internal(format!(
                 "a message has the flags {flags:#04x}, of which only 0x01 is known"
             ))));
         }
+        let limit = if trailers { MAX_TRAILERS } else { limit };
         let len = u32::from_be_bytes(len) as usize;
         if len > limit {
             return Err(broken(Status::resource_exhausted(format!(
@@ -180,7 +226,9 @@ impl Prefix {
         }
         Ok(Self {
             compressed: flags & COMPRESSED != 0,
+            limit,
             len,
+            trailers,
         })
     }
 }
@@ -291,7 +339,13 @@ fn broken(status: Status) -> Status {
 }
 
 const COMPRESSED: u8 = 1;
+const TRAILERS: u8 = 0x80;
 const PREFIX: usize = 5;
+
+/// What trailers may take in a body, as in a block of headers: they are no message, and have no share in its limit.
+const MAX_TRAILERS: usize = 1024 * 1024;
+
+const MORE: &str = "the answer goes on behind its trailers";
 
 #[cfg(test)]
 mod tests {
@@ -433,6 +487,34 @@ mod tests {
         ] {
             assert_eq!(code(compression, bytes), want, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn trailers_are_the_last_envelope_where_they_are_awaited() {
+        let lines = b"grpc-status: 0\r\n";
+        let bytes = [envelope(0, b"one"), envelope(0x80, lines)].concat();
+        for size in 1..=bytes.len() {
+            let mut decoder = FrameDecoder::new(3, None).with_trailers();
+            let chunks: Vec<_> = bytes.chunks(size).collect();
+            assert_eq!(all(&mut decoder, &chunks).expect("valid"), ["one"]);
+            assert_eq!(decoder.take_trailers().as_deref(), Some(&lines[..]));
+            assert_eq!(decoder.take_trailers(), None);
+            decoder.push(Bytes::from_static(b"\0"));
+            let error = decoder.next().expect_err("it was the last");
+            assert!(error.message().contains("behind its trailers"), "{error}");
+        }
+        let packed = packed(Compression::Gzip, &[b'x'; 100]);
+        let mut decoder = FrameDecoder::new(3, Some(Compression::Gzip)).with_trailers();
+        assert!(
+            all(&mut decoder, &[&envelope(0x81, &packed)])
+                .expect("valid")
+                .is_empty()
+        );
+        assert_eq!(decoder.take_trailers().as_deref(), Some(&[b'x'; 100][..]));
+        let mut decoder = FrameDecoder::new(3, None).with_trailers();
+        let endless = [0x80, 0xff, 0xff, 0xff, 0xff];
+        let error = all(&mut decoder, &[&endless]).expect_err("too long");
+        assert_eq!(error.code(), Code::ResourceExhausted);
     }
 
     fn plainly(limit: usize) -> Sending {

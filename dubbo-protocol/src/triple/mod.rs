@@ -29,6 +29,7 @@ use dubbo_core::{
 use tokio::time::Instant;
 
 pub use self::{
+    client::{TripleDialect, UnknownDialect},
     compression::{Compression, UnknownCompression},
     server::{BadCorsSetting, CorsSettings},
 };
@@ -59,6 +60,8 @@ use crate::{java::shared_rules, net::Network};
 /// | `max-call-recv-msg-size`, `max-call-send-msg-size` | 4 MiB, 2^31 − 1 bytes | limits of one message |
 /// | `compression.send` | nothing | the [compression](Compression) of requests; for services of a proto file alone |
 /// | `compression.min-size` | 1 KiB | shorter requests are sent as they are |
+/// | `triple.dialect` | `grpc` | the [dialect](TripleDialect) of calls: `grpc-web` and `connect` pass where gRPC does not |
+/// | `triple.http-version` | 2 | `1.1` for those two: a connection for each call under way, up to `connections`, by default 32; more calls wait for their turn. One that was silent for `keep-alive-interval` is replaced before it is used |
 /// | `serialization` | | `json`: messages of a proto file are sent and read as JSON. Any other is what the service is defined for |
 ///
 /// References connect in the background and again after a failure. A call that a closing or busy provider certainly did

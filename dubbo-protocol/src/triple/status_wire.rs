@@ -102,23 +102,27 @@ pub(crate) fn names_exception(headers: &HeaderMap) -> bool {
 
 /// An answer without any `grpc-status`: not a gRPC server, or something in front of one.
 pub(crate) fn from_http_status(status: StatusCode, content_type: Option<&HeaderValue>) -> Status {
-    let code = match status.as_u16() {
+    let content = match content_type {
+        Some(value) => format!("content type {value:?}"),
+        None => "no content type".to_owned(),
+    };
+    Status::new(
+        code_of_http(status),
+        format!("the peer answered HTTP {status} with {content} and no grpc-status"),
+    )
+    .with_origin(Origin::Remote)
+}
+
+/// What a status of HTTP means where nothing else says how a call went.
+pub(crate) fn code_of_http(status: StatusCode) -> Code {
+    match status.as_u16() {
         400 => Code::Internal,
         401 => Code::Unauthenticated,
         403 => Code::PermissionDenied,
         404 => Code::Unimplemented,
         429 | 502..=504 => Code::Unavailable,
         _ => Code::Unknown,
-    };
-    let content = match content_type {
-        Some(value) => format!("content type {value:?}"),
-        None => "no content type".to_owned(),
-    };
-    Status::new(
-        code,
-        format!("the peer answered HTTP {status} with {content} and no grpc-status"),
-    )
-    .with_origin(Origin::Remote)
+    }
 }
 
 /// A stream that ended with `RST_STREAM`, or a connection with `GOAWAY`.

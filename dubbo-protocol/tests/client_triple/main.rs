@@ -2,6 +2,7 @@
 
 mod answers;
 mod connections;
+mod dialects;
 mod goaway;
 mod requests;
 mod scripts;

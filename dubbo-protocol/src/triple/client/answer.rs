@@ -1,29 +1,25 @@
 //! Reading an answer: headers, messages, trailers, and what makes them a failure (`docs/spec/triple.md` §3.2, §6.2).
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use dubbo_core::{
     attachments::Attachments,
     status::{Code, Origin, Status},
 };
-use h2::RecvStream;
-use http::{HeaderMap, Response, header::CONTENT_TYPE};
+use http::{HeaderMap, header::CONTENT_TYPE, response::Parts};
 use tokio::task::coop::poll_proceed;
 
 use super::{
     super::{
         compression::Compression,
         form::is_wrapped,
-        frame::FrameDecoder,
-        headers::{GRPC_ENCODING, is_grpc},
+        headers::GRPC_ENCODING,
         status_wire::{from_http_status, names_exception, read_status},
     },
-    connection::Connection,
-    failure::Failure,
+    dialect::{Messages, Rest, TripleDialect},
+    manner::Manner,
+    source::Source,
 };
 use crate::{endpoint::Place, reject};
 
@@ -36,24 +32,42 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// Reads the headers of `response`, whose messages may have `limit` bytes each.
+    /// Reads the head of an answer to a request of `manner`, whose messages may have `limit` bytes each.
     ///
     /// # Errors
     ///
-    /// The answer is a failure, or not one of a gRPC server. A `grpc-status` counts more than the status of HTTP:
-    /// Dubbo Java sends both. Beside messages or trailers it does not count: it is theirs to say how the call went.
+    /// The answer is a failure, or not one of a server that speaks so.
     pub(super) fn read(
-        response: Response<RecvStream>,
-        connection: &Arc<Connection>,
+        head: Parts,
+        source: Source,
+        manner: Manner,
         limit: usize,
         place: &Place,
     ) -> Result<Self, Status> {
-        let (parts, stream) = response.into_parts();
-        let (http, headers) = (parts.status, parts.headers);
-        let is_ours = http.is_success() && is_grpc(&headers);
-        let over = stream.is_end_stream() || !is_ours;
+        if manner.dialect.has_envelopes() {
+            return Self::in_envelopes(head, source, manner.dialect, limit, place);
+        }
+        let is_json = manner.is_json(&place.method);
+        let begun = Messages::of_connect(head, is_json, limit);
+        let (headers, messages) = begun.map_err(|status| place.name(status))?;
+        let incoming = Incoming::new(source, messages, place.clone());
+        Ok(Self::Open(Attachments::from_headers(headers), incoming))
+    }
+
+    /// Reads one of gRPC or gRPC-Web. A `grpc-status` counts more than the status of HTTP: Dubbo Java sends both. Beside
+    /// messages or trailers it does not count: it is theirs to say how the call went.
+    fn in_envelopes(
+        head: Parts,
+        source: Source,
+        dialect: TripleDialect,
+        limit: usize,
+        place: &Place,
+    ) -> Result<Self, Status> {
+        let (http, headers) = (head.status, head.headers);
+        let is_ours = http.is_success() && dialect.is_own(&headers);
+        let over = source.is_over() || !is_ours;
         let early = match read_status(&headers) {
-            Some(Ok(())) if stream.is_end_stream() => {
+            Some(Ok(())) if source.is_over() => {
                 return Ok(Self::Ended(Attachments::from_headers(headers)));
             }
             Some(Err(status)) => {
@@ -61,9 +75,9 @@ impl Answer {
                 if over {
                     return Err(reject::read(status));
                 }
-                Some(status)
+                Some(Err(status))
             }
-            Some(Ok(())) | None => None,
+            early => early,
         };
         if !is_ours {
             let status = from_http_status(http, headers.get(CONTENT_TYPE));
@@ -75,16 +89,11 @@ impl Answer {
                 unknown.name()
             )))
         })?;
-        let exception = names_exception(&headers);
+        let messages = Messages::in_envelopes(dialect, limit, compression);
         let incoming = Incoming {
-            stream,
-            decoder: FrameDecoder::new(limit, compression),
-            connection: Arc::clone(connection),
-            place: place.clone(),
-            exception,
+            exception: names_exception(&headers),
             early,
-            any_bytes: false,
-            no_more_data: false,
+            ..Incoming::new(source, messages, place.clone())
         };
         Ok(Self::Open(Attachments::from_headers(headers), incoming))
     }
@@ -92,14 +101,13 @@ impl Answer {
 
 /// The rest of an answer, after its headers.
 pub(super) struct Incoming {
-    stream: RecvStream,
-    decoder: FrameDecoder,
-    connection: Arc<Connection>,
+    source: Source,
+    messages: Messages,
     place: Place,
     exception: bool,
-    /// The failure that the headers name, if nothing comes after them.
-    early: Option<Status>,
-    any_bytes: bool,
+    /// How the headers say that the call went, if nothing comes after them.
+    early: Option<Result<(), Status>>,
+    any_messages: bool,
     no_more_data: bool,
 }
 
@@ -112,6 +120,18 @@ pub(super) enum Event {
 }
 
 impl Incoming {
+    fn new(source: Source, messages: Messages, place: Place) -> Self {
+        Self {
+            source,
+            messages,
+            place,
+            exception: false,
+            early: None,
+            any_messages: false,
+            no_more_data: false,
+        }
+    }
+
     /// Whether its message is the exception that a method without an IDL threw, in the place of the result.
     pub(super) fn is_exception(&self) -> bool {
         self.exception && is_wrapped(&self.place.method)
@@ -132,43 +152,66 @@ impl Incoming {
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         loop {
-            match self.decoder.next() {
-                Ok(Some(message)) => return Poll::Ready(Event::Message(message)),
+            match self.messages.next() {
+                Ok(Some(message)) => {
+                    self.any_messages = true;
+                    return Poll::Ready(Event::Message(message));
+                }
                 Ok(None) => {}
                 // A message has come, so the call was done.
                 Err(status) => return Poll::Ready(Event::End(Err(peers_fault(status).done()))),
             }
             if self.no_more_data {
-                return self.poll_trailers(cx).map(Event::End);
+                return self.poll_end(cx);
             }
-            match ready!(self.stream.poll_data(cx)) {
+            match ready!(self.source.poll_data(cx)) {
                 Some(Ok(chunk)) => {
-                    self.any_bytes |= !chunk.is_empty();
-                    // It fails only for more than was received.
-                    let _ = self.stream.flow_control().release_capacity(chunk.len());
-                    self.decoder.push(chunk);
+                    if let Err(status) = self.messages.push(chunk) {
+                        return Poll::Ready(Event::End(Err(status)));
+                    }
                 }
-                Some(Err(error)) => return Poll::Ready(Event::End(Err(self.lost(error)))),
+                Some(Err(status)) => return Poll::Ready(Event::End(Err(status))),
                 None => self.no_more_data = true,
             }
         }
     }
 
-    fn poll_trailers(&mut self, cx: &mut Context<'_>) -> Poll<Result<Attachments, Status>> {
-        Poll::Ready(match ready!(self.stream.poll_trailers(cx)) {
-            Ok(Some(trailers)) => self.outcome(trailers),
-            Ok(None) => Err(match self.early.take() {
-                Some(status) if !self.any_bytes => reject::read(status),
-                _ => self.without_status("trailers"),
-            }),
-            Err(error) => Err(self.lost(error)),
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        Poll::Ready(match self.messages.end() {
+            Ok(Rest::Message(message)) => Event::Message(message),
+            Ok(Rest::Success(trailers)) => Event::End(Ok(trailers)),
+            Ok(Rest::Trailers(trailers)) => Event::End(self.judge(trailers)),
+            Ok(Rest::Nothing) => {
+                let trailers = ready!(self.source.poll_trailers(cx));
+                Event::End(trailers.and_then(|trailers| self.judge(trailers)))
+            }
+            Err(status) => Event::End(Err(status)),
         })
+    }
+
+    /// How the call went, as the trailers say, or the headers where there are none.
+    fn judge(&mut self, trailers: Option<HeaderMap>) -> Result<Attachments, Status> {
+        if let Some(trailers) = trailers {
+            return self.outcome(trailers);
+        }
+        match self.early.take() {
+            Some(Err(status)) if !self.has_begun() => Err(reject::read(status)),
+            Some(Ok(())) if !self.has_begun() && self.messages.may_have_no_body() => {
+                Ok(Attachments::new())
+            }
+            _ => Err(self.without_status("trailers")),
+        }
+    }
+
+    /// Whether the peer has sent a message, or some of one.
+    fn has_begun(&self) -> bool {
+        self.any_messages || self.messages.is_within()
     }
 
     fn outcome(&self, trailers: HeaderMap) -> Result<Attachments, Status> {
         match read_status(&trailers) {
             Some(Ok(())) => {
-                self.decoder.finish().map_err(peers_fault)?;
+                self.messages.finish().map_err(peers_fault)?;
                 if self.exception && !is_wrapped(&self.place.method) {
                     let text = "the provider threw an exception and answered with it as a Java object, \
                                 which a method with protobuf messages cannot return";
@@ -185,7 +228,7 @@ impl Incoming {
                 }
                 let status = status.with_attachments(Attachments::from_headers(trailers));
                 // Whoever has sent a message has begun.
-                Err(if self.any_bytes {
+                Err(if self.has_begun() {
                     status
                 } else {
                     reject::read(status)
@@ -200,15 +243,11 @@ impl Incoming {
     /// An answer that ends without saying how it went must not pass for a whole one.
     fn without_status(&self, what: &str) -> Status {
         let text = format!("the answer ended without {what}: part of it may be missing");
-        if self.any_bytes {
+        if self.has_begun() {
             Status::unknown(text).with_origin(Origin::Transport)
         } else {
             broken(text)
         }
-    }
-
-    fn lost(&self, error: h2::Error) -> Status {
-        Failure::of(error, &self.connection).into_status()
     }
 }
 

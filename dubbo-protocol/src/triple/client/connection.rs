@@ -7,10 +7,7 @@ use std::{
     fmt,
     io::ErrorKind,
     pin::pin,
-    sync::{
-        Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Weak},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -22,18 +19,16 @@ use h2::{
 };
 use http::Request;
 use parking_lot::Mutex;
-use tokio::{
-    sync::Notify,
-    time::{Instant, timeout},
-};
+use tokio::time::timeout;
 
 use super::{
     failure::{CLOSED, describe},
+    life::Life,
     options::ConnectOptions,
     socket::{Socket, Traffic},
 };
 use crate::{
-    endpoint::{Counted, Link, Opened, Opener},
+    endpoint::{Link, Opened, Opener},
     net::{Connector, Stream, hint_unheard},
     triple::silence::KeepAlive,
 };
@@ -65,20 +60,8 @@ impl Opener for Http2 {
 /// A connection, as those see it who send calls on it. Dropping the last handle closes it once its calls have ended.
 pub(super) struct Connection {
     sender: Mutex<SendRequest<Bytes>>,
-    opened: Instant,
     traffic: Arc<Traffic>,
     life: Arc<Life>,
-}
-
-/// What is known about a connection by those who use it, drive it and replace it.
-#[derive(Debug, Default)]
-struct Life {
-    calls: Arc<AtomicUsize>,
-    answered: AtomicBool,
-    retired: AtomicBool,
-    retirement: Notify,
-    /// Why it takes no more calls.
-    reason: OnceLock<String>,
 }
 
 impl Connection {
@@ -105,11 +88,6 @@ impl Connection {
                     options.timeout
                 )))
             })
-    }
-
-    /// Counts one call more, until the guard is dropped.
-    pub(super) fn begin_call(&self) -> Counted {
-        Counted::one_more(&self.life.calls)
     }
 
     /// Opens a stream.
@@ -141,19 +119,19 @@ impl Connection {
         self.traffic.has_begun(stream)
     }
 
-    /// Notes that the peer has answered a call.
-    pub(super) fn note_answer(&self) {
-        self.life.answered.store(true, Ordering::Relaxed);
+    /// What is known about it.
+    pub(super) fn life(&self) -> &Life {
+        &self.life
     }
 }
 
 impl Link for Connection {
     fn is_usable(&self) -> bool {
-        !self.life.retired.load(Ordering::Acquire)
+        self.life.is_usable()
     }
 
     fn in_flight(&self) -> usize {
-        self.life.calls.load(Ordering::Relaxed)
+        self.life.in_flight()
     }
 
     fn retire(&self, reason: String) {
@@ -161,32 +139,21 @@ impl Link for Connection {
     }
 
     async fn retired(&self) {
-        if self.is_usable() {
-            self.life.retirement.notified().await;
-        }
+        self.life.retired().await;
     }
 
     fn reason(&self) -> Option<&str> {
-        self.life.reason.get().map(String::as_str)
+        self.life.reason()
     }
 
     fn was_useful(&self) -> bool {
-        self.life.answered.load(Ordering::Relaxed) || self.opened.elapsed() >= LASTING
+        self.life.was_useful()
     }
 }
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.life.fmt(f)
-    }
-}
-
-impl Life {
-    fn retire(&self, reason: impl FnOnce() -> String) {
-        self.reason.get_or_init(reason);
-        if !self.retired.swap(true, Ordering::AcqRel) {
-            self.retirement.notify_one();
-        }
     }
 }
 
@@ -238,7 +205,7 @@ impl Driver {
                 return Poll::Ready(());
             }
             // A GOAWAY or the last stream number: the connection goes on for the calls that it has.
-            if !life.retired.load(Ordering::Acquire)
+            if life.is_usable()
                 && let Some(connection) = handle.upgrade()
                 && let Some(error) = connection.failure()
             {
@@ -307,11 +274,10 @@ async fn handshake(
     })
     .await?;
 
-    let life = Arc::new(Life::default());
+    let life = Life::begin(LASTING);
     let keep_alive = options.keep_alive.zip(http2.ping_pong());
     let connection = Arc::new(Connection {
         sender: Mutex::new(sender),
-        opened: Instant::now(),
         traffic: Arc::clone(&traffic),
         life: Arc::clone(&life),
     });

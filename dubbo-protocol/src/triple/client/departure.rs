@@ -13,8 +13,7 @@ use dubbo_core::{
 };
 use tokio::time::Instant;
 
-use super::connection::Connection;
-use crate::reject::CLOSING;
+use crate::{endpoint::Link, reject::CLOSING};
 
 /// Whether the provider has said that it is about to end. New calls should go elsewhere then, for a while: until the
 /// connection on which it was said is gone, because what comes after it may be another process, and no longer than
@@ -27,7 +26,7 @@ pub(super) struct Departure {
 
 #[derive(Debug)]
 struct Said {
-    on: Weak<Connection>,
+    on: Weak<dyn Send + Sync>,
     until: Instant,
 }
 
@@ -48,13 +47,13 @@ impl Departure {
 
     /// Reads `result`, which came on `connection`. What is said there is of this provider alone, and does not stay among
     /// what an application may pass on.
-    pub(super) fn hear(&self, mut result: RpcResult, connection: &Arc<Connection>) -> RpcResult {
+    pub(super) fn hear<L: Link>(&self, mut result: RpcResult, connection: &Arc<L>) -> RpcResult {
         let is_said = match &mut result {
             Ok(reply) => take(&mut reply.headers) | take(&mut reply.trailers),
             Err(status) => take(status.attachments_mut()),
         };
         if is_said && let Some(until) = Instant::now().checked_add(self.lasts) {
-            let on = Arc::downgrade(connection);
+            let on: Weak<L> = Arc::downgrade(connection);
             self.said.store(Some(Arc::new(Said { on, until })));
         }
         result

@@ -1,4 +1,4 @@
-//! One attempt to carry a call over one connection.
+//! One attempt to carry a call: what is the same however it travels, and the attempt over one connection of HTTP/2.
 
 use std::{
     pin::Pin,
@@ -18,16 +18,19 @@ use dubbo_core::{
     status::{Origin, Status},
 };
 use h2::{RecvStream, client::ResponseFuture};
-use http::Response;
+use http::{Response, response::Parts};
 use tokio::time::Instant;
 
 use super::{
-    super::{exception::decode, form, frame, limits::Limits},
+    super::{compression::Compression, exception::decode, form, limits::Limits},
     answer::{Answer, Event, Incoming},
+    carrier::Carrier,
     connection::Connection,
     failure::Failure,
     head::Heads,
+    life::Life,
     replies::{Keep, replies},
+    source::Source,
     upload::Upload,
 };
 use crate::endpoint::{Deadline, Place};
@@ -73,101 +76,142 @@ impl Outgoing {
         !matches!(self.request, Request::Many(None))
     }
 
-    /// Sends it on `connection` and reads the answer: all of it, or its beginning when it is a stream. `sent` is set
-    /// before a handler can have seen the call; `keep` lives on with the stream.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future resets the stream of HTTP/2.
-    pub(super) async fn send(
-        &mut self,
+    /// The body, when it is one message, and what the head announces of it.
+    pub(super) fn write(
+        &self,
         terms: &Terms,
-        connection: &Arc<Connection>,
+    ) -> Result<(Option<Bytes>, Option<Compression>), Failure> {
+        let (method, manner) = (&self.place.method, terms.heads.manner);
+        match &self.request {
+            Request::One(payload) => {
+                let written = manner.write(method, payload, terms.limits.send);
+                let written = written.map_err(|status| self.unsent(status.not_processed()))?;
+                Ok((Some(written.body), written.compression))
+            }
+            Request::Many(_) => Ok((None, manner.announced(method))),
+        }
+    }
+
+    /// The head, before a body that is announced as compressed so.
+    pub(super) fn head(
+        &self,
+        terms: &Terms,
+        compression: Option<Compression>,
+    ) -> Result<http::Request<()>, Failure> {
+        let now = Instant::now();
+        let remaining = self
+            .deadline
+            .map(|deadline| deadline.at.saturating_duration_since(now));
+        let (service, method) = (&self.service, &self.place.method);
+        let heads = &terms.heads;
+        heads
+            .request(service, method, &self.attachments, compression, remaining)
+            .map_err(|status| self.unsent(status))
+    }
+
+    /// The messages, when they are many.
+    pub(super) fn take_messages(&mut self) -> Option<PayloadStream> {
+        match &mut self.request {
+            Request::Many(messages) => messages.take(),
+            Request::One(_) => None,
+        }
+    }
+
+    /// Takes back messages of which none has been taken.
+    pub(super) fn put_back(&mut self, untouched: Option<PayloadStream>) {
+        if let Request::Many(messages) = &mut self.request {
+            *messages = untouched;
+        }
+    }
+
+    /// `status` as the end of a call of which nothing was sent.
+    pub(super) fn unsent(&self, status: Status) -> Failure {
+        Failure::Final(self.place.name(status))
+    }
+}
+
+impl Carrier for Connection {
+    fn life(&self) -> &Life {
+        self.life()
+    }
+
+    async fn carry(
+        self: &Arc<Self>,
+        call: &mut Outgoing,
+        terms: &Terms,
         sent: &AtomicBool,
-        keep: impl FnOnce() -> Keep,
+        keep: impl FnOnce() -> Keep + Send,
     ) -> Result<Reply, Failure> {
-        let (mut response, mut upload) = self.start(terms, connection, sent)?;
+        let (mut response, mut upload) = start(self, call, terms, sent)?;
         let received =
             std::future::poll_fn(|cx| poll_response(&mut response, upload.as_mut(), cx)).await;
         let response = match received {
             Ok(response) => response,
             Err(Lost::Caller(status)) => return Err(Failure::Final(status)),
             Err(Lost::Stream(error)) => {
-                if let (Some(upload), Request::Many(messages)) = (upload, &mut self.request) {
-                    *messages = upload.into_untouched();
-                }
-                let failure = if connection.has_begun(response.stream_id()) {
-                    Failure::of(error, connection)
+                call.put_back(upload.and_then(Upload::into_untouched));
+                let failure = if self.has_begun(response.stream_id()) {
+                    Failure::of(error, self)
                 } else {
-                    Failure::before_it_began(error, connection)
+                    Failure::before_it_began(error, self)
                 };
-                return Err(failure.map(|status| self.place.name(status)));
+                return Err(failure.map(|status| call.place.name(status)));
             }
         };
-        connection.note_answer();
-        let answer = Answer::read(response, connection, terms.limits.receive, &self.place)
-            .map_err(Failure::Final)?;
-        if self.place.method.kind().streams_responses() {
-            Ok(replies(answer, upload, keep()))
-        } else {
-            let reply = one_reply(answer, upload, terms, &self.place).await;
-            reply.map_err(Failure::Final)
-        }
+        self.life().note_use();
+        let (head, stream) = response.into_parts();
+        let source = Source::Http2(stream, Arc::clone(self));
+        read(&call.place, (head, source), upload, terms, keep).await
     }
+}
 
-    fn start(
-        &mut self,
-        terms: &Terms,
-        connection: &Arc<Connection>,
-        sent: &AtomicBool,
-    ) -> Result<(ResponseFuture, Option<Upload>), Failure> {
-        let named = |status| Failure::Final(self.place.name(status));
-        let (method, manner) = (&self.place.method, terms.heads.manner);
-        let sending = manner.sending(method, terms.limits.send);
-        let message = match &self.request {
-            Request::One(payload) => {
-                let message = frame::encode(payload, &manner.form(method), sending);
-                message
-                    .map(Some)
-                    .map_err(|status| named(status.not_processed()))?
-            }
-            Request::Many(_) => None,
+/// Opens a stream for `call`, and sends what can be sent at once.
+fn start(
+    connection: &Connection,
+    call: &mut Outgoing,
+    terms: &Terms,
+    sent: &AtomicBool,
+) -> Result<(ResponseFuture, Option<Upload>), Failure> {
+    let (message, compression) = call.write(terms)?;
+    let head = call.head(terms, compression)?;
+    let (response, mut stream) = connection.start(head).map_err(|error| {
+        let Some(failure) = connection.failure() else {
+            return call.unsent(Status::internal(format!(
+                "the request cannot be sent: {error}"
+            )));
         };
-        let remaining = self
-            .deadline
-            .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
-        let head = terms
-            .heads
-            .request(
-                &self.service,
-                &self.place.method,
-                &self.attachments,
-                remaining,
-            )
-            .map_err(named)?;
-        let (response, mut stream) = connection.start(head).map_err(|error| {
-            let Some(failure) = connection.failure() else {
-                return named(Status::internal(format!(
-                    "the request cannot be sent: {error}"
-                )));
-            };
-            Failure::before_it_began(failure, connection).map(|status| self.place.name(status))
-        })?;
-        sent.store(true, Ordering::Relaxed);
-        if let Some(message) = message {
-            // It fails when the stream is closed by now: the answer says why.
-            let _ = stream.send_data(message, true);
-            return Ok((response, None));
-        }
-        let upload = match &mut self.request {
-            Request::Many(messages) => messages.take(),
-            Request::One(_) => None,
-        }
-        .map(|messages| {
-            let form = manner.form(method);
-            Upload::new(messages, stream, sending, form, self.place.clone())
-        });
-        Ok((response, upload))
+        Failure::before_it_began(failure, connection).map(|status| call.place.name(status))
+    })?;
+    sent.store(true, Ordering::Relaxed);
+    if let Some(message) = message {
+        // It fails when the stream is closed by now: the answer says why.
+        let _ = stream.send_data(message, true);
+        return Ok((response, None));
+    }
+    let upload = call.take_messages().map(|messages| {
+        let (method, manner) = (&call.place.method, terms.heads.manner);
+        let sending = manner.sending(method, terms.limits.send);
+        let form = manner.form(method);
+        Upload::new(messages, stream, sending, form, call.place.clone())
+    });
+    Ok((response, upload))
+}
+
+/// Reads the answer to a call of `place` that has begun with `head`.
+pub(super) async fn read(
+    place: &Place,
+    (head, source): (Parts, Source),
+    upload: Option<Upload>,
+    terms: &Terms,
+    keep: impl FnOnce() -> Keep,
+) -> Result<Reply, Failure> {
+    let (manner, limit) = (terms.heads.manner, terms.limits.receive);
+    let answer = Answer::read(head, source, manner, limit, place).map_err(Failure::Final)?;
+    if place.method.kind().streams_responses() {
+        Ok(replies(answer, upload, keep()))
+    } else {
+        let reply = one_reply(answer, upload, terms, place).await;
+        reply.map_err(Failure::Final)
     }
 }
 

@@ -91,7 +91,7 @@ impl Failure {
 }
 
 /// A call whose connection was gone before it could be sent.
-fn not_sent(why: &str) -> Status {
+pub(super) fn not_sent(why: &str) -> Status {
     Status::unavailable(format!("the connection took no more calls: {why}"))
         .with_origin(Origin::Transport)
         .not_processed()

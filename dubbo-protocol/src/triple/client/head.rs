@@ -5,7 +5,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use dubbo_core::{
     attachments::Attachments,
     service::{MethodRef, ServiceDescriptor, ServiceKey},
@@ -13,14 +12,14 @@ use dubbo_core::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
-    header::{TE, USER_AGENT},
+    header::{HOST, USER_AGENT},
     uri::{Authority, PathAndQuery, Scheme},
 };
 
 use super::{
     super::{
-        headers::{GRPC_TIMEOUT, OUR_USER_AGENT, TRI_SERVICE_GROUP, TRI_SERVICE_VERSION},
-        timeout,
+        compression::Compression,
+        headers::{OUR_USER_AGENT, TRI_SERVICE_GROUP, TRI_SERVICE_VERSION},
     },
     manner::Manner,
 };
@@ -40,6 +39,8 @@ pub(super) struct Heads {
     group: Option<HeaderValue>,
     version: Option<HeaderValue>,
     token: Option<HeaderValue>,
+    /// For HTTP/1.1, which says the host in a header, and nothing but the path before them.
+    host: Option<HeaderValue>,
 }
 
 impl Heads {
@@ -79,7 +80,22 @@ impl Heads {
             manner: Manner::PLAIN,
             service,
             token: None,
+            host: None,
         })
+    }
+
+    /// For HTTP/1.1.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be in a header.
+    pub(super) fn over_http1(mut self) -> Result<Self, String> {
+        let host = named("address", self.authority.as_str())?;
+        self.host = Some(host);
+        for uri in &mut self.uris {
+            *uri = path_alone(std::mem::take(uri));
+        }
+        Ok(self)
     }
 
     /// For messages that are written so.
@@ -103,7 +119,7 @@ impl Heads {
         })
     }
 
-    /// The head of one request. `remaining` is how much longer the caller waits.
+    /// The head of one request, whose body is announced as compressed so. `remaining` is how much longer the caller waits.
     ///
     /// # Errors
     ///
@@ -114,19 +130,15 @@ impl Heads {
         service: &ServiceKey,
         method: &MethodRef,
         attachments: &Attachments,
+        compression: Option<Compression>,
         remaining: Option<Duration>,
     ) -> Result<Request<()>, Status> {
         let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
-        self.manner.describe(method, &mut headers);
-        headers.insert(TE, TRAILERS);
-        if let Some(remaining) = remaining {
-            // Digits and a letter: always legal.
-            if let Ok(value) =
-                HeaderValue::from_maybe_shared(Bytes::from(timeout::format(remaining)))
-            {
-                headers.insert(GRPC_TIMEOUT, value);
-            }
+        if let Some(host) = &self.host {
+            headers.insert(HOST, host.clone());
         }
+        self.manner
+            .describe(method, compression, remaining, &mut headers);
         if let Some(group) = self.group(service)? {
             headers.insert(TRI_SERVICE_GROUP, group);
         }
@@ -166,8 +178,13 @@ impl Heads {
         if Arc::ptr_eq(method.service(), &self.descriptor) {
             return Ok(self.uris[method.index()].clone());
         }
-        uri(&self.scheme, &self.authority, &self.path, method.name())
-            .map_err(Status::invalid_argument)
+        let uri = uri(&self.scheme, &self.authority, &self.path, method.name())
+            .map_err(Status::invalid_argument)?;
+        Ok(if self.host.is_some() {
+            path_alone(uri)
+        } else {
+            uri
+        })
     }
 
     fn group(&self, service: &ServiceKey) -> Result<Option<HeaderValue>, Status> {
@@ -225,13 +242,19 @@ fn uri(scheme: &Scheme, authority: &Authority, path: &str, method: &str) -> Resu
     Uri::from_parts(parts).map_err(|error| format!("{text:?} cannot be called: {error}"))
 }
 
+/// `uri` as a request of HTTP/1.1 has it.
+fn path_alone(uri: Uri) -> Uri {
+    uri.into_parts()
+        .path_and_query
+        .map_or_else(Uri::default, Uri::from)
+}
+
 fn named(what: &str, value: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_bytes(value.as_bytes())
         .map_err(|_| format!("the {what} {value:?} has a character that a header cannot carry"))
 }
 
 const TOKEN: HeaderName = HeaderName::from_static("token");
-const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
 
 const PER_HEADER: usize = 32;
 
@@ -243,6 +266,7 @@ const USUAL_HEADERS: usize = 12;
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use dubbo_core::{
         service::{CallKind, MethodDescriptor},
         status::{Code, Retry},
@@ -277,6 +301,7 @@ mod tests {
             &service.parse().expect(service),
             &MethodRef::new(descriptor, 0),
             attachments,
+            None,
             remaining,
         )
     }
@@ -322,6 +347,7 @@ mod tests {
                 &MethodRef::new(descriptor, 0),
                 &Attachments::new(),
                 None,
+                None,
             )
             .expect("usable");
         assert!(
@@ -342,9 +368,29 @@ mod tests {
                 &MethodRef::new(other, 0),
                 &Attachments::new(),
                 None,
+                None,
             )
             .expect("usable");
         assert_eq!(head.uri().path(), "/greet.Greeter/$invoke");
+    }
+
+    #[test]
+    fn a_request_of_http_1_has_its_host_in_a_header() {
+        let known = descriptor();
+        let methods = vec![MethodDescriptor::new("$invoke", CallKind::Unary)];
+        let other = Arc::new(ServiceDescriptor::new("greet.Greeter", methods));
+        let heads = heads("greet.Greeter", &known).over_http1().expect("usable");
+        for (descriptor, path) in [
+            (known, "/greet.Greeter/Greet"),
+            (other, "/greet.Greeter/$invoke"),
+        ] {
+            let service = "greet.Greeter".parse().expect("a key");
+            let method = MethodRef::new(descriptor, 0);
+            let head = heads.request(&service, &method, &Attachments::new(), None, None);
+            let head = head.expect("usable");
+            assert_eq!(head.uri(), path);
+            assert_eq!(head.headers()["host"], "h:50051");
+        }
     }
 
     #[test]

@@ -13,18 +13,19 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    connection::Http2,
+    carrier::Carrier,
     departure::Departure,
+    dialect::TripleDialect,
     exchange::{Outgoing, Terms},
     failure::Failure,
     replies::Keep,
 };
-use crate::endpoint::{Deadline, Reference};
+use crate::endpoint::{Deadline, Opener, Reference};
 
 /// Calls the methods of one service at one address.
 #[derive(Debug)]
-pub(super) struct TripleInvoker {
-    pub(super) reference: Reference<Http2>,
+pub(super) struct TripleInvoker<O: Opener> {
+    pub(super) reference: Reference<O>,
     pub(super) terms: Terms,
     pub(super) departure: Departure,
     /// The tasks that send what is left of a request after its reply has begun.
@@ -32,7 +33,7 @@ pub(super) struct TripleInvoker {
 }
 
 #[async_trait]
-impl Invoker for TripleInvoker {
+impl<O: Opener<Link: Carrier>> Invoker for TripleInvoker<O> {
     fn url(&self) -> &Url {
         self.reference.url()
     }
@@ -56,7 +57,8 @@ impl Invoker for TripleInvoker {
 
     async fn invoke(&self, invocation: Invocation) -> RpcResult {
         let place = self.reference.place(&invocation.method);
-        check_request(&invocation).map_err(|status| place.name(status))?;
+        check_request(&invocation, self.terms.heads.manner.dialect)
+            .map_err(|status| place.name(status))?;
         let now = Instant::now();
         let deadline = invocation
             .attempt_deadline(now)
@@ -91,7 +93,7 @@ impl Invoker for TripleInvoker {
     }
 }
 
-impl TripleInvoker {
+impl<O: Opener<Link: Carrier>> TripleInvoker<O> {
     /// Sends `call`, and sends it again where it certainly was not taken.
     async fn carry(&self, call: &mut Outgoing, sent: &AtomicBool) -> RpcResult {
         let endpoint = self.reference.endpoint();
@@ -103,7 +105,7 @@ impl TripleInvoker {
         loop {
             let connection = endpoint.connection().await;
             let connection = connection.map_err(|status| call.place.name(status))?;
-            let counted = connection.begin_call();
+            let counted = connection.life().begin_call();
             let (place, deadline) = (call.place.clone(), call.deadline);
             let keep = || Keep {
                 place,
@@ -113,7 +115,7 @@ impl TripleInvoker {
                 uploads: self.uploads.clone(),
                 counted: [counted, self.reference.count_call()],
             };
-            let (left, status) = match call.send(&self.terms, &connection, sent, keep).await {
+            let (left, status) = match connection.carry(call, &self.terms, sent, keep).await {
                 Ok(reply) => return self.departure.hear(Ok(reply), &connection),
                 Err(Failure::Final(status)) => {
                     return self.departure.hear(Err(status), &connection);
@@ -131,8 +133,15 @@ impl TripleInvoker {
     }
 }
 
-/// Whether the body has the form that the method takes.
-fn check_request(invocation: &Invocation) -> Result<(), Status> {
+/// Whether the body has the form that the method takes, and `dialect` can carry it.
+fn check_request(invocation: &Invocation, dialect: TripleDialect) -> Result<(), Status> {
+    let kind = invocation.method.kind();
+    if !dialect.has(kind) {
+        return Err(Status::unimplemented(format!(
+            "nothing was sent: it is a stream, and `triple.dialect` is `{dialect}`, which has unary calls alone here; use \
+             `grpc-web` or `grpc`"
+        )));
+    }
     match (
         &invocation.body,
         invocation.method.kind().streams_requests(),

@@ -1,30 +1,38 @@
 //! In which form a reference writes its requests (`docs/spec/triple.md` §2.3, §8).
 
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
 use dubbo_core::{
-    payload::Codec,
+    payload::{Codec, Payload},
     service::{MethodRef, ServiceDescriptor},
+    status::Status,
     url::Url,
 };
-use http::{HeaderMap, header::CONTENT_TYPE};
+use http::HeaderMap;
 
-use super::super::{
-    compression::{Compression, Packing},
-    form::{Form, is_wrapped},
-    frame::Sending,
-    headers::{GRPC_ACCEPT_ENCODING, GRPC_ENCODING, GrpcContent},
+use super::{
+    super::{
+        compression::{Compression, Packing},
+        form::{Form, is_wrapped},
+        frame::{self, Sending, check_sent},
+    },
+    dialect::TripleDialect,
 };
 
 /// How the requests of a reference are written, and what their answers may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Manner {
+    pub(super) dialect: TripleDialect,
     /// How messages of a proto file are written, both ways.
     pub(super) codec: Codec,
     packing: Option<Packing>,
 }
 
 impl Manner {
-    /// Protobuf, not compressed.
+    /// gRPC with protobuf, not compressed.
     pub(super) const PLAIN: Self = Self {
+        dialect: TripleDialect::Grpc,
         codec: Codec::Protobuf,
         packing: None,
     };
@@ -49,7 +57,12 @@ impl Manner {
             Some("json") => Codec::Json,
             _ => Codec::Protobuf,
         };
-        Ok(Self { codec, packing })
+        let dialect = TripleDialect::read(url).map_err(|error| error.to_string())?;
+        Ok(Self {
+            dialect,
+            codec,
+            packing,
+        })
     }
 
     /// The form of the requests of `method`.
@@ -65,18 +78,66 @@ impl Manner {
         }
     }
 
-    /// Writes the headers that say so.
-    pub(super) fn describe(self, method: &MethodRef, headers: &mut HeaderMap) {
-        let content = if self.codec == Codec::Json && !is_wrapped(method) {
-            GrpcContent::Json
-        } else {
-            GrpcContent::Proto
-        };
-        headers.insert(CONTENT_TYPE, content.value());
-        headers.insert(GRPC_ACCEPT_ENCODING, Compression::OFFER);
-        if let Some(packing) = self.packing_for(method) {
-            headers.insert(GRPC_ENCODING, packing.compression.header());
+    /// Whether messages of `method` are in JSON.
+    pub(super) fn is_json(self, method: &MethodRef) -> bool {
+        self.codec == Codec::Json && !is_wrapped(method)
+    }
+
+    /// `payload`, the one request of a call of `method`, with at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// It is over the limit, or cannot be written.
+    pub(super) fn write(
+        self,
+        method: &MethodRef,
+        payload: &Payload,
+        limit: usize,
+    ) -> Result<Written, Status> {
+        let (form, sending) = (self.form(method), self.sending(method, limit));
+        if self.dialect.has_envelopes() {
+            return Ok(Written {
+                body: frame::encode(payload, &form, sending)?,
+                compression: self.announced(method),
+            });
         }
+        let known = form.encoded_len(payload).unwrap_or(0);
+        check_sent(known, limit)?;
+        let mut body = BytesMut::with_capacity(known);
+        form.write(payload, &mut body)
+            .map_err(|error| Status::internal(error.to_string()).with_source(error))?;
+        check_sent(body.len(), limit)?;
+        let packing = sending.packing;
+        let packed = packing.and_then(|packing| Some((packing, packing.pack(&body)?)));
+        Ok(match packed {
+            Some((packing, packed)) => Written {
+                body: packed.into(),
+                compression: Some(packing.compression),
+            },
+            None => Written {
+                body: body.freeze(),
+                compression: None,
+            },
+        })
+    }
+
+    /// What the head of a request in envelopes says of those that are compressed.
+    pub(super) fn announced(self, method: &MethodRef) -> Option<Compression> {
+        self.packing_for(method).map(|packing| packing.compression)
+    }
+
+    /// Writes the headers that say so. `compression` is what the body is announced as, and `remaining` how much longer the
+    /// caller waits.
+    pub(super) fn describe(
+        self,
+        method: &MethodRef,
+        compression: Option<Compression>,
+        remaining: Option<Duration>,
+        headers: &mut HeaderMap,
+    ) {
+        let is_json = self.is_json(method);
+        self.dialect
+            .describe(is_json, compression, remaining, headers);
     }
 
     /// Methods without a proto file may be called beside those of one.
@@ -85,11 +146,22 @@ impl Manner {
     }
 }
 
+/// A request as it goes out.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) body: Bytes,
+    /// What its head announces.
+    pub(super) compression: Option<Compression>,
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use dubbo_core::service::{CallKind, MethodDescriptor};
+    use http::header::CONTENT_TYPE;
+
+    use crate::triple::headers::GRPC_ENCODING;
 
     use super::*;
 
@@ -111,7 +183,7 @@ mod tests {
     fn described(manner: Manner, java: bool) -> (String, Option<String>) {
         let mut headers = HeaderMap::new();
         let method = MethodRef::new(service(java), 0);
-        manner.describe(&method, &mut headers);
+        manner.describe(&method, manner.announced(&method), None, &mut headers);
         let text = |name: &http::HeaderName| {
             let value = headers.get(name)?;
             value.to_str().ok().map(str::to_owned)

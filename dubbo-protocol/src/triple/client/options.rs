@@ -2,31 +2,37 @@
 
 use std::time::Duration;
 
-use dubbo_core::url::{Key, Url, UrlError};
+use dubbo_core::url::{Key, Url, UrlError, UrlValue};
 
 use crate::{endpoint::options, triple::silence::KeepAlive};
 
 /// How connections to one address are made and kept. References that agree on it share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ConnectOptions {
-    /// `connections`: how many. Java's 0, "shared", is one.
+    /// `connections`: how many. Java's 0, "shared", is one. Over HTTP/1.1 it is the most that there may be.
     pub(super) connections: usize,
     /// `connect.timeout`: how long an attempt may take, from the first packet to the peer's SETTINGS.
     pub(super) timeout: Duration,
-    /// Whether and how a silent peer is probed: `keep-alive-interval` and `keep-alive-timeout`.
+    /// Whether and how a silent peer is probed: `keep-alive-interval` and `keep-alive-timeout`. HTTP/1.1 has no probe: a
+    /// connection that was silent for the interval is not trusted with a call, and replaced.
     pub(super) keep_alive: Option<KeepAlive>,
 }
 
 impl ConnectOptions {
-    /// Reads them from `url`.
+    /// Reads them from `url`, for connections of `version`.
     ///
     /// # Errors
     ///
     /// A value that is none, or that could only fail every call.
-    pub(super) fn read(url: &Url) -> Result<Self, UrlError> {
+    pub(super) fn read(url: &Url, version: HttpVersion) -> Result<Self, UrlError> {
         let interval = url.get(&KEEP_ALIVE_INTERVAL)?;
+        let connections = options::connections(url)?;
+        let is_set = url.param("connections").is_some();
         Ok(Self {
-            connections: options::connections(url)?,
+            connections: match version {
+                HttpVersion::Http1 if !is_set => HTTP1_CONNECTIONS,
+                _ => connections,
+            },
             timeout: options::connect_timeout(url)?,
             keep_alive: if interval.is_zero() {
                 None
@@ -37,6 +43,44 @@ impl ConnectOptions {
         })
     }
 }
+
+/// `triple.http-version`: over what calls travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HttpVersion {
+    /// `1.1`: a connection carries one call at a time.
+    Http1,
+    /// `2`: a connection carries all calls.
+    Http2,
+}
+
+impl HttpVersion {
+    /// What `url` says.
+    ///
+    /// # Errors
+    ///
+    /// It is none of them.
+    pub(super) fn read(url: &Url) -> Result<Self, UrlError> {
+        url.get(&HTTP_VERSION)
+    }
+}
+
+impl UrlValue for HttpVersion {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "2" => Ok(Self::Http2),
+            "1.1" => Ok(Self::Http1),
+            _ => Err("expected `2` or `1.1`".to_owned()),
+        }
+    }
+}
+
+const HTTP_VERSION: Key<HttpVersion> = Key {
+    name: "triple.http-version",
+    default: || HttpVersion::Http2,
+};
+
+/// How many connections of HTTP/1.1 there may be to an address where `connections` says nothing: as many calls at once.
+const HTTP1_CONNECTIONS: usize = 32;
 
 const KEEP_ALIVE_INTERVAL: Key<Duration> = Key {
     name: "keep-alive-interval",
@@ -53,7 +97,7 @@ mod tests {
 
     fn read(query: &str) -> Result<ConnectOptions, UrlError> {
         let url: Url = format!("tri://h:1/x.Y?{query}").parse().expect(query);
-        ConnectOptions::read(&url)
+        ConnectOptions::read(&url, HttpVersion::read(&url)?)
     }
 
     #[test]
@@ -86,8 +130,22 @@ mod tests {
     }
 
     #[test]
+    fn calls_over_http_1_have_a_connection_each_up_to_a_bound() {
+        for (query, want) in [
+            ("triple.http-version=2", 1),
+            ("triple.http-version=1.1", 32),
+            ("triple.http-version=1.1&connections=3", 3),
+            ("triple.http-version=1.1&connections=0", 1),
+        ] {
+            assert_eq!(read(query).expect(query).connections, want, "{query}");
+        }
+    }
+
+    #[test]
     fn values_that_cannot_work_are_refused_by_name() {
         for (query, key) in [
+            ("triple.http-version=1", "triple.http-version"),
+            ("triple.http-version=3", "triple.http-version"),
             ("keep-alive-interval=x", "keep-alive-interval"),
             // No clock can say when that is.
             (

@@ -75,7 +75,7 @@ impl Rig {
         Self {
             connector,
             connections,
-            client: Client::with_connector(shared, Rules::NONE),
+            client: Client::with_connectors(Arc::clone(&shared), shared, Rules::NONE),
         }
     }
 
