@@ -136,13 +136,15 @@ pub(crate) fn is_of_kind(headers: &HeaderMap, kind: &str, ends: &[u8]) -> bool {
 /// Lower-cases the type and a charset, and puts one space before it (`docs/spec/triple.md` §2.1).
 pub(crate) fn canonical(raw: &str) -> String {
     let (kind, parameters) = raw.split_once(';').unwrap_or((raw, ""));
-    let kind = kind.trim().to_ascii_lowercase();
-    match parameters.trim().split_once('=') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
-            let value = value.trim().trim_matches('"').to_ascii_lowercase();
+    let kind = kind.trim_ascii().to_ascii_lowercase();
+    let parameters = parameters.trim_ascii();
+    match parameters.split_once('=') {
+        Some((name, value)) if name.trim_ascii().eq_ignore_ascii_case("charset") => {
+            let around = |c: char| c == '"' || c.is_ascii_whitespace();
+            let value = value.trim_matches(around).to_ascii_lowercase();
             format!("{kind}; charset={value}")
         }
-        None if parameters.trim().is_empty() => kind,
+        None if parameters.is_empty() => kind,
         _ => format!("{kind};{parameters}"),
     }
 }
@@ -210,6 +212,28 @@ mod tests {
             assert_eq!(got, want, "{given:?}");
         }
         assert_eq!(GrpcContent::of(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_canonical_content_type_stays_as_it_is_and_only_blanks_of_http_go() {
+        let blanks = ["", " ", "\t", " \t "];
+        let quotes = ["", "\"", "\" ", "\t\"", "\"\t\"", "\"\""];
+        for blank in blanks {
+            for quote in quotes {
+                let raw =
+                    format!("{blank}A/B{blank};{blank}Charset{blank}={quote}UTF-8{quote}{blank}");
+                let once = canonical(&raw);
+                assert_eq!(once, "a/b; charset=utf-8", "{raw:?}");
+                assert_eq!(canonical(&once), once, "{raw:?}");
+            }
+            let raw = format!("A/B{blank};{blank}x=y");
+            assert_eq!(canonical(&canonical(&raw)), canonical(&raw), "{raw:?}");
+        }
+        for other in ["\u{a0}application/grpc", "application/grpc\u{2003}"] {
+            let value = HeaderValue::from_bytes(other.as_bytes()).expect("legal");
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, value)]);
+            assert_eq!(GrpcContent::of(&headers), None, "{other:?}");
+        }
     }
 
     #[test]
