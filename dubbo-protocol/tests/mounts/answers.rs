@@ -242,6 +242,35 @@ async fn a_body_that_fails_breaks_its_answer_off() {
     caller.is_closed().await;
 }
 
+/// A handler that answers without a look at the body: its caller still writes, reads the answer, and goes on.
+#[tokio::test]
+async fn who_still_writes_gets_the_answer_and_keeps_the_connection() {
+    let provider = Provider::of(greeter()).await;
+    let _mounted = mount(&provider, "", named("root")).await;
+    let mut caller = Http1::connect(provider.address).await;
+    for chunked in [false, true] {
+        let length = if chunked {
+            "transfer-encoding: chunked"
+        } else {
+            "content-length: 6"
+        };
+        caller
+            .raw(format!(
+                "POST /x HTTP/1.1\r\nhost: test\r\n{length}\r\n\r\n"
+            ))
+            .await;
+        assert_eq!(caller.answer().await.status, 200, "{length}");
+        let body = if chunked {
+            "6\r\nunread\r\n0\r\n\r\n"
+        } else {
+            "unread"
+        };
+        caller.raw(body).await;
+        caller.send("GET", "/y", &[], b"").await;
+        assert_eq!(caller.answer().await.status, 200, "after {length}");
+    }
+}
+
 #[tokio::test]
 async fn websocket_is_refused_and_says_so() {
     let provider = Provider::of(greeter()).await;

@@ -23,7 +23,7 @@ use http::{
 };
 use http_body::{Body, Frame, SizeHint};
 
-use super::{failure::Failure, received::Received, reply::ReplyBody};
+use super::{failure::Failure, received::Received, reply::ReplyBody, rest::Unread};
 use crate::triple::headers::PeerKind;
 
 /// What is mounted on a server, by path.
@@ -106,7 +106,7 @@ impl Mount {
             return refuse(StatusCode::NOT_IMPLEMENTED, status, &head.headers);
         }
         let (is_head, caller) = (head.method == Method::HEAD, PeerKind::of(&head.headers));
-        let mut request = Request::from_parts(head, HttpBody::new(body));
+        let mut request = Request::from_parts(head, HttpBody::new(Unread::new(body)));
         // Those of the library that reads requests are no promise of ours.
         request.extensions_mut().clear();
         request.extensions_mut().insert(Arc::unwrap_or_clone(peer));

@@ -14,6 +14,7 @@ use dubbo_core::{
     status::{Origin, Status},
 };
 use futures_core::Stream;
+use http_body::Body as _;
 
 use super::{
     budget::{Budget, Share},
@@ -119,7 +120,7 @@ impl<B: RequestBody> Messages<B> {
             if self.state == State::Ended {
                 return Poll::Ready(self.decoder.finish().err().map(Err));
             }
-            match ready!(self.body.poll_frame(cx)) {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 // Request trailers say nothing in this protocol.
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {

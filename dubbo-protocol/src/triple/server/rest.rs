@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use tokio::runtime::Handle;
 
 /// The body of a request, whatever it comes in.
@@ -30,10 +30,15 @@ impl<B: RequestBody> Unread<B> {
     pub(super) const fn new(body: B) -> Self {
         Self(Some(body))
     }
+}
 
-    /// The next frame. Nothing follows the end or an error.
-    pub(super) fn poll_frame(
-        &mut self,
+/// Nothing follows the end or an error.
+impl<B: RequestBody> Body for Unread<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let Some(body) = &mut self.0 else {
@@ -44,6 +49,15 @@ impl<B: RequestBody> Unread<B> {
             self.0 = None;
         }
         Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let none = || SizeHint::with_exact(0);
+        self.0.as_ref().map_or_else(none, Body::size_hint)
     }
 }
 
@@ -164,7 +178,7 @@ mod tests {
     async fn nobody_reads_on_where_there_is_no_rest() {
         let mut body = Unread::new(Frames::new(10, Duration::ZERO, 2));
         for frames in [1, 1, 0, 0] {
-            let frame = std::future::poll_fn(|cx| body.poll_frame(cx)).await;
+            let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
             assert_eq!(frame.iter().count(), frames);
         }
         drop(body);
