@@ -23,6 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Greeter {
     suffix: String,
+    work: Duration,
 }
 
 impl Greeter {
@@ -38,8 +39,15 @@ impl Greeter {
 
     /// One whose answers end with `suffix`.
     pub fn with_suffix(suffix: impl Into<String>) -> Self {
-        let suffix = suffix.into();
-        Self { suffix }
+        Self {
+            suffix: suffix.into(),
+            work: Duration::ZERO,
+        }
+    }
+
+    /// Takes so long for each `Greet`.
+    pub fn working(self, work: Duration) -> Self {
+        Self { work, ..self }
     }
 }
 
@@ -48,6 +56,9 @@ impl contract::Greeter for Greeter {
         &self,
         request: Request<GreetRequest>,
     ) -> Result<Response<GreetResponse>, Status> {
+        if !self.work.is_zero() {
+            sleep(self.work).await;
+        }
         let greeting = format!("hello {}{}", request.message().name, self.suffix);
         Ok(GreetResponse { greeting, seq: 0 }.into())
     }

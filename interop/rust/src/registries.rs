@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use crate::Arguments;
 
 /// Names of the flags.
-pub const FLAGS: [&str; 6] = [
+pub const FLAGS: [&str; 7] = [
     "registry",
     "registry-address",
     "registry-type",
     "metadata-type",
     "metadata-port",
     "application",
+    "retry-mode",
 ];
 
 /// An instance with the name and the registry that the flags have. It is configured as programs are, by YAML.
@@ -39,7 +40,7 @@ pub fn builder(
     if let Some(port) = arguments.get("metadata-port") {
         application["metadata-service-port"] = port.parse::<u16>()?.into();
     }
-    let configuration: Value = json!({"dubbo": {
+    let mut configuration: Value = json!({"dubbo": {
         "application": application,
         "registries": {"meeting": {
             "address": format!("{registry}://{}", flag("registry-address")?),
@@ -48,6 +49,9 @@ pub fn builder(
         // Every framework's consumers find it in the registry and send it: who did not would see no provider.
         "metadata": {"token": "interop"},
     }});
+    if let Some(mode) = arguments.get("retry-mode") {
+        configuration["dubbo"]["retry"] = json!({"mode": mode});
+    }
     // JSON is YAML.
     let options = LoadOptions::text("flags.yaml", configuration.to_string());
     Ok(Instance::load_with(&options)?)

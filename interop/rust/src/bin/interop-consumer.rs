@@ -12,7 +12,7 @@ use interop::{
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let known = [
-        &["tri", "dubbo", "cases", "load", "config"],
+        &["tri", "dubbo", "cases", "load", "rate", "config"],
         &registries::FLAGS[..],
     ]
     .concat();

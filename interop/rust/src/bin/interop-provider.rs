@@ -1,7 +1,9 @@
 //! Serves the contract. Prints `{"event":"ready"}` once it can be called, then what becomes of the calls it holds, and at the
 //! end of an orderly shutdown how many calls it answered to consumers that discover it.
 
-use std::{error::Error, io, process, sync::atomic::Ordering, thread, time::Duration};
+use std::{
+    error::Error, io, num::ParseIntError, process, sync::atomic::Ordering, thread, time::Duration,
+};
 
 use dubbo::{
     InstanceBuilder,
@@ -23,6 +25,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             "dubbo",
             "name",
             "leave",
+            "default-shutdown",
+            "work",
             "until-stdin-ends",
             "tls-cert",
             "tls-key",
@@ -49,19 +53,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         builder = builder.tls(TlsConfig::new().tls_cert_file(cert).tls_key_file(key));
     }
     let discovered = arguments.get("registry").is_some();
-    // Calls in flight finish and new ones are refused at once. In a registry consumers need time to notice that the
-    // provider leaves, without one nobody does.
-    let leave = match arguments.get("leave") {
-        Some(seconds) => seconds.parse()?,
-        None => u64::from(discovered),
-    };
-    let leave = Duration::from_secs(leave);
-    builder = builder.shutdown(
-        ShutdownConfig::new()
-            .step_timeout(Duration::ZERO)
-            .consumer_update_wait_time(leave)
-            .offline_request_window_timeout(Duration::ZERO),
-    );
+    if arguments.get("default-shutdown").is_none() {
+        builder = builder.shutdown(shutdown(arguments.get("leave"), discovered)?);
+    }
     if !discovered {
         return serve(offer_all(builder, arguments.get("tri").is_some())).await;
     }
@@ -69,11 +63,27 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .get("name")
         .ok_or("--name=… is missing: consumers tell by it who answers")?;
     let suffix = format!(" from {name}");
-    let users = Users::with_suffix(&*suffix);
+    let work = arguments.get("work").map_or(Ok(0), str::parse)?;
+    let work = Duration::from_millis(work);
+    let users = Users::with_suffix(&*suffix).working(work);
+    let greeter = Greeter::with_suffix(suffix).working(work);
     let greeted = users.greeted();
-    serve(offer_to_discover(builder, &suffix, users)).await?;
+    serve(offer_to_discover(builder, greeter, users)).await?;
     Notice::left(greeted.load(Ordering::Relaxed)).print();
     Ok(())
+}
+
+/// Calls in flight finish and new ones are refused at once. In a registry consumers need `leave` seconds to notice that the
+/// provider leaves, one unless it is given; without a registry nobody does.
+fn shutdown(leave: Option<&str>, discovered: bool) -> Result<ShutdownConfig, ParseIntError> {
+    let leave = match leave {
+        Some(seconds) => seconds.parse()?,
+        None => u64::from(discovered),
+    };
+    Ok(ShutdownConfig::new()
+        .step_timeout(Duration::ZERO)
+        .consumer_update_wait_time(Duration::from_secs(leave))
+        .offline_request_window_timeout(Duration::ZERO))
 }
 
 async fn serve(builder: InstanceBuilder) -> Result<(), Box<dyn Error>> {
@@ -107,10 +117,10 @@ fn offer_all(builder: InstanceBuilder, over_triple: bool) -> InstanceBuilder {
 }
 
 /// Each service once, over one protocol, with answers that say who gave them.
-fn offer_to_discover(builder: InstanceBuilder, suffix: &str, users: Users) -> InstanceBuilder {
+fn offer_to_discover(builder: InstanceBuilder, greeter: Greeter, users: Users) -> InstanceBuilder {
     builder
         .provide_with(
-            GreeterServer::new(Greeter::with_suffix(suffix)),
+            GreeterServer::new(greeter),
             ServiceConfig::new().protocol_ids(["tri"]),
         )
         .provide_with(

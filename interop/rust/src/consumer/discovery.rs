@@ -1,6 +1,6 @@
 //! Calls of whichever provider a registry has.
 
-use std::{error::Error, io, thread, time::Duration};
+use std::{error::Error, io, num::NonZeroU32, thread, time::Duration};
 
 use dubbo::{Status, config::ReferenceConfig};
 use serde_json::{Value, json};
@@ -9,7 +9,11 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use super::{calls::named, load::Load};
+use super::{
+    calls::named,
+    load::Load,
+    rate::{CountRetries, Rate},
+};
 use crate::{
     Arguments,
     contract::GreeterClient,
@@ -19,24 +23,29 @@ use crate::{
 
 /// Calls one method of each contract in turn until the standard input ends. Prints a line whenever it is answered by
 /// another provider or fails in another way, and the totals at the end. With `--load=MILLIS` it calls that often, once each
-/// time, and tells how the calls went so far.
+/// time, and with `--rate=CALLS` so many times a second, whether the calls before are answered or not; then it tells how the
+/// calls went so far.
 ///
 /// # Errors
 ///
 /// What the framework has against the configuration.
 pub async fn discover(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let instance = registries::builder(arguments, "interop-rust-consumer")?.build()?;
+    let retried = [GREETER, USER].map(CountRetries::of);
+    let mut builder = registries::builder(arguments, "interop-rust-consumer")?;
+    for count in &retried {
+        builder = count.register(builder);
+    }
+    let instance = builder.build()?;
     let load = arguments.get("load").map(str::parse).transpose()?;
     let load = load.map(Duration::from_millis);
+    let rate: Option<NonZeroU32> = arguments.get("rate").map(str::parse).transpose()?;
+    // Where nothing is said it retries as often, and waits as long, as the framework does by itself.
     let options = |protocol: &str| {
-        let options = ReferenceConfig::new()
-            .protocol(protocol)
-            .timeout(Duration::from_secs(1))
-            .check(false);
-        match load {
-            Some(_) => options.retries(0),
-            // It retries as often as the framework does unless told otherwise.
-            None => options,
+        let options = ReferenceConfig::new().protocol(protocol).check(false);
+        match (load, rate) {
+            (_, Some(_)) => options.filter(retried.iter().map(|count| count.filter.to_owned())),
+            (Some(_), None) => options.timeout(PROMPT).retries(0),
+            (None, None) => options.timeout(PROMPT),
         }
     };
     let greeter: GreeterClient = instance.refer_with(options("tri")).await?;
@@ -47,7 +56,15 @@ pub async fn discover(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     let hello = async || Ok(user.hello("dubbo".to_owned()).await?.into_message());
     let over = end_of_input();
-    if let Some(every) = load {
+    if let Some(a_second) = rate {
+        let [of_greeter, of_user] = &retried;
+        let rate = |retried| Rate {
+            a_second,
+            retried,
+            over: over.clone(),
+        };
+        tokio::join!(rate(of_greeter).run(greet), rate(of_user).run(hello));
+    } else if let Some(every) = load {
         let load = |contract, interface| Load {
             contract,
             interface,
@@ -122,3 +139,5 @@ async fn keep_calling(
 const GREETER: &str = "tri/greeter";
 const USER: &str = "dubbo/user";
 const CALL_EVERY: Duration = Duration::from_millis(100);
+/// How long a call may take where one waits for the other.
+const PROMPT: Duration = Duration::from_secs(1);

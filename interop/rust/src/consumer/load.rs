@@ -1,4 +1,4 @@
-//! Calls at a steady rate, counted while providers and rules change.
+//! Calls one after the other, counted while providers and rules change.
 
 use std::{collections::BTreeMap, time::Duration};
 

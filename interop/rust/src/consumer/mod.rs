@@ -8,6 +8,7 @@ mod life;
 mod load;
 mod messages;
 mod outcome;
+mod rate;
 mod shutdown;
 mod streams;
 mod text;

@@ -29,6 +29,7 @@ use crate::{headers, held::Held, pattern};
 #[derive(Debug)]
 pub struct Users {
     suffix: String,
+    work: Time,
     oneways: AtomicI32,
     greeted: Arc<AtomicU64>,
 }
@@ -48,9 +49,15 @@ impl Users {
     pub fn with_suffix(suffix: impl Into<String>) -> Self {
         Self {
             suffix: suffix.into(),
+            work: Time::ZERO,
             oneways: AtomicI32::new(0),
             greeted: Arc::default(),
         }
+    }
+
+    /// Takes so long for each `hello`.
+    pub fn working(self, work: Time) -> Self {
+        Self { work, ..self }
     }
 
     /// How many calls of `hello` it has answered. It goes on counting.
@@ -82,6 +89,9 @@ impl UserService for Users {
     }
 
     async fn hello(&self, s: String) -> Result<String, Status> {
+        if !self.work.is_zero() {
+            sleep(self.work).await;
+        }
         self.greeted.fetch_add(1, Ordering::Relaxed);
         Ok(format!("hello {s}{}", self.suffix))
     }
