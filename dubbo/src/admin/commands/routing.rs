@@ -1,0 +1,98 @@
+//! `explain`, `getAddress` and `getRouterSnapshot`: which providers there are, and why.
+
+use std::fmt::Write as _;
+
+use dubbo_cluster::router::Request;
+use dubbo_core::service::ServiceKey;
+
+use super::super::command::{Answer, Asked, Failure};
+
+/// Why a service has providers or none.
+pub(in crate::admin) async fn explain(asked: &Asked<'_>) -> Answer {
+    asked.at_most(1)?;
+    let service = asked.argument(0, "a service")?;
+    let explained = asked.instance()?.explain(service).await;
+    match explained {
+        Ok(explanation) => Ok(explanation.to_string()),
+        Err(error) => Err(Failure::Failed(error.to_string())),
+    }
+}
+
+/// The providers that a service that is called has now, before routing.
+pub(in crate::admin) fn get_address(asked: &Asked<'_>) -> Answer {
+    let mut text = String::new();
+    for (service, directory) in directories(asked)? {
+        let nodes = directory.nodes();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{service} from {}: {} providers",
+            directory.origin(),
+            nodes.len()
+        );
+        for node in nodes.iter() {
+            let state = match node.invoker.is_available() {
+                true => "available".to_owned(),
+                false => node
+                    .invoker
+                    .why_unavailable()
+                    .unwrap_or_else(|| "not available".to_owned()),
+            };
+            let _ = writeln!(text, "  {} {state}", node.invoker.url().origin());
+        }
+    }
+    Ok(text)
+}
+
+/// What each router leaves of the providers now, for a call that no rule can tell from others.
+pub(in crate::admin) fn router_snapshot(asked: &Asked<'_>) -> Answer {
+    let mut text = String::new();
+    for (service, directory) in directories(asked)? {
+        let call = Request::new(service.interface(), "").invocation();
+        let _ = writeln!(text, "{service} from {}", directory.origin());
+        for step in directory.explain(&call) {
+            let _ = writeln!(text, "  {step}");
+        }
+    }
+    Ok(text)
+}
+
+/// Who knows the providers of the service that the first argument names.
+fn directories(
+    asked: &Asked<'_>,
+) -> Result<
+    Vec<(
+        ServiceKey,
+        std::sync::Arc<dyn dubbo_core::cluster::Directory>,
+    )>,
+    Failure,
+> {
+    asked.at_most(1)?;
+    let name = asked.argument(0, "a service")?;
+    let mut known = Vec::new();
+    let mut found = Vec::new();
+    for (service, directories) in asked.instance()?.referred() {
+        if service.to_string() == name || service.interface() == name {
+            found.extend(
+                directories
+                    .into_iter()
+                    .map(|directory| (service.clone(), directory)),
+            );
+        } else {
+            known.push(service.to_string());
+        }
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    known.sort_unstable();
+    known.dedup();
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    Err(Failure::NotFound(format!(
+        "this program has no client of `{name}`; it has those of {known}. `explain {name}` asks the registries"
+    )))
+}
