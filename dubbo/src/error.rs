@@ -32,6 +32,14 @@ pub enum Error {
     /// A plugin cannot be had.
     #[error(transparent)]
     Extension(#[from] ExtensionError),
+    /// Operators cannot be listened to, and `application.qos-check` says that they have to be.
+    #[error("cannot listen to operators at {address}: {source}")]
+    Admin {
+        /// The address.
+        address: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// A service cannot be exported.
     #[error("cannot export {service}: {source}")]
     Export {
@@ -65,6 +73,22 @@ pub enum Error {
     Refer {
         /// The service.
         service: ServiceKey,
+        /// Why not.
+        reason: String,
+    },
+    /// The log cannot go where the configuration says.
+    #[error("cannot open the log file {} of `dubbo.logger.file.name`: {source}", path.display())]
+    LogFile {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What is counted or traced cannot go where the configuration says.
+    #[error("{what} cannot be used: {reason}")]
+    Telemetry {
+        /// The section or key.
+        what: &'static str,
         /// Why not.
         reason: String,
     },

@@ -86,6 +86,7 @@
 //!
 //! The examples of the repository are one screen each. `docs/architecture.md` says how the crates fit together.
 
+mod admin;
 #[doc(hidden)]
 pub mod codegen;
 pub mod config;
@@ -93,9 +94,10 @@ mod error;
 pub mod http;
 mod instance;
 mod link;
-mod logging;
+pub mod logging;
 pub mod metadata;
 mod metadata_service;
+mod observe;
 pub mod route;
 
 /// What the traits of plugins are written with: `#[dubbo::async_trait]`.
@@ -149,7 +151,19 @@ pub mod rules {
 pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;
-pub use instance::{Explanation, Instance, InstanceBuilder, Listed, RegistryTools, Road};
+pub use instance::{
+    BadPattern, ConfigChanged, Explanation, Instance, InstanceBuilder, Listed, Presence, RegistryTools, Road,
+    Selection,
+};
+
+/// What [`Instance::status`] tells.
+pub mod status {
+    pub use crate::instance::{
+        BreakerStatus, InstanceStatus, MethodStatus, ProviderStatus, ReferenceStatus, Registered,
+        RegisteredInstance, RegistryStatus, RetryStatus, ServiceStatus, SourceStatus,
+        StoppedMethod,
+    };
+}
 
 /// The plugin traits, for those who write one. A plugin crate of its own depends on `dubbo-core` alone.
 pub mod spi {

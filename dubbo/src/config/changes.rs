@@ -19,6 +19,22 @@ impl Tree {
         keys.map(|(path, (value, at))| (path.as_str(), shown(path, value), at))
     }
 
+    /// This, with what `other` says of the keys at `paths`.
+    pub(crate) fn taking<'p>(
+        &self,
+        other: &Self,
+        paths: impl IntoIterator<Item = &'p str>,
+    ) -> Self {
+        let mut taken = self.clone();
+        for path in paths {
+            match other.0.get(path) {
+                Some(set) => drop(taken.0.insert(path.to_owned(), set.clone())),
+                None => drop(taken.0.remove(path)),
+            }
+        }
+        taken
+    }
+
     pub(super) fn of(places: &Places) -> Self {
         let values = places.values();
         Self(

@@ -17,6 +17,18 @@ pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// `triple.keep-alive-timeout`.
 pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// `logger.file.name`.
+pub const LOG_FILE: &str = "dubbo.log";
+
+/// `logger.file.max-age`, in days.
+pub const LOG_FILE_MAX_AGE: u32 = 3;
+
+/// `logger.file.max-backups`.
+pub const LOG_FILE_MAX_BACKUPS: u32 = 5;
+
+/// `logger.file.max-size`, in MiB.
+pub const LOG_FILE_MAX_SIZE: u32 = 100;
+
 /// `triple.max-server-recv-msg-size`, in bytes: 4 MiB.
 pub const MAX_SERVER_RECV_MSG_SIZE: u64 = 4 << 20;
 
@@ -40,6 +52,9 @@ pub const PORT_TRIPLE: u16 = 50_051;
 
 /// `protocols.<id>.name`, `consumer.protocol` and a reference's `protocol`.
 pub const PROTOCOL: &str = "tri";
+
+/// `application.qos-port`, `metrics.probe.port`.
+pub const QOS_PORT: u16 = 22_222;
 
 /// `registries.<id>.timeout`.
 pub const REGISTRY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -47,6 +47,7 @@ mod placeholder;
 mod resolve;
 mod sources;
 
+pub use crate::instance::live_keys;
 pub use dubbo_core::yaml::{Location, Problem, ProblemKind};
 pub use dubbo_protocol::{Compression, TripleDialect, UnknownCompression, UnknownDialect};
 
@@ -63,7 +64,7 @@ pub use self::{
         Hessian2Config, Layered, LimitsConfig, LogAppender, LogFileConfig, LogFormat, LogLevel,
         LogTraceConfig, LoggerConfig, MetadataCacheConfig, MetadataConfig, MetadataReportConfig,
         MetadataType, MethodConfig, MetricsConfig, MigrationConfig, OpenApiConfig, OtelConfig,
-        OtelExporter, OtelPropagator, OtelSampleMode, OtelTracingConfig, ProbeConfig,
+        OtelExporter, OtelPropagator, OtelSampleMode, OtelTracingConfig, PermissionLevel, ProbeConfig,
         PrometheusConfig, PrometheusExporterConfig, ProtocolConfig, ProviderConfig,
         PushgatewayConfig, ReferenceConfig, ReflectionConfig, RegistryConfig, RegistryType,
         RulesConfig, Secret, Serialization, ServiceConfig, ShutdownConfig, TlsConfig, TripleConfig,

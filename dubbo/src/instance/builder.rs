@@ -6,6 +6,7 @@ use std::{
 };
 
 use ::http::{Request, Response};
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use dubbo_core::{
     extension::{BoxError, ExtensionContext, ExtensionError, ExtensionPoint, Extensions},
@@ -25,24 +26,31 @@ use super::{
     activity::Activity,
     definitions::Definitions,
     filters::Filters,
+    hooks::Hooks,
     host::ToRegistry,
     http::{self, Mounted},
     migration::Readiness,
+    operate::WeakInstance,
+    presence::Places,
+    probes::Probes,
     refer::unknown_method,
     registries::{Caches, Registries},
+    reload::{Allowed, Built, Reload},
     resend::Resending,
     rules::Rules,
 };
 use crate::{
+    admin::Admin,
     config::{
-        ApplicationConfig, Config, ConfigCenterConfig, ConfiguredRule, ConsumerConfig, Draft,
-        Environment, Hessian2Config, Layered as _, LoadOptions, Location, LoggerConfig, Problem, ProblemKind,
+        ApplicationConfig, Config, ConfigCenterConfig, ConfigErrors, ConfiguredRule, ConsumerConfig, Draft,
+        Environment, Hessian2Config, Layered as _, LoadOptions, Loaded, Location, LoggerConfig, Problem, ProblemKind,
         ProtocolConfig, ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig,
         TlsConfig, defaults,
     },
     error::Error,
     http::OfTower,
     logging,
+    observe::{self, Telemetry, application::Application},
     metadata_service::{FetchOptions, RpcFetch},
 };
 
@@ -57,10 +65,13 @@ pub struct InstanceBuilder {
     extensions: Result<Extensions, ExtensionError>,
     provided: Vec<Provided>,
     mounted: Vec<Mounted>,
+    allowed: Allowed,
+    pub(super) hooks: Hooks,
+    pub(super) probes: Probes,
 }
 
 /// A service and its options: from code at first, complete once built.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Provided {
     pub(super) service: Service,
     pub(super) config: ServiceConfig,
@@ -82,6 +93,9 @@ impl InstanceBuilder {
             extensions: Extensions::linked(),
             provided: Vec::new(),
             mounted: Vec::new(),
+            allowed: Allowed::default(),
+            hooks: Hooks::default(),
+            probes: Probes::default(),
         }
     }
 
@@ -153,6 +167,25 @@ impl InstanceBuilder {
         self
     }
 
+    /// Lets keys that begin with `prefix`, such as `dubbo.custom.`, change while the instance runs, without a warning: the
+    /// program sees to them by [`config_changes`](Instance::config_changes). Keys that are live by themselves need no leave.
+    pub fn allow_hot_reload_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.allowed.beginning.push(prefix.into());
+        self
+    }
+
+    /// The same for keys that have `part` anywhere in them.
+    pub fn allow_hot_reload_contains(mut self, part: impl Into<String>) -> Self {
+        self.allowed.containing.push(part.into());
+        self
+    }
+
+    /// The same for this one key.
+    pub fn allow_hot_reload_exact(mut self, key: impl Into<String>) -> Self {
+        self.allowed.exactly.push(key.into());
+        self
+    }
+
     /// Adds a plugin to this instance alone, or replaces the linked one of that name.
     pub fn extension<T: ?Sized + ExtensionPoint>(
         mut self,
@@ -221,31 +254,24 @@ impl InstanceBuilder {
         config.complete_from(&draft.config);
         if config.config_center.data_id.is_some() {
             draft = draft.read_center(&config, &extensions)?;
-            config.clone_from(&code);
-            config.complete_from(&draft.config);
         }
         let sources = draft.sources().clone();
-        let serves = !self.provided.is_empty() || !self.mounted.is_empty();
-        if config.protocols.is_empty() && serves {
-            config = config.protocol(defaults::PROTOCOL, ProtocolConfig::new());
-        }
-        let provided = complete_services(self.provided, &mut config, &mut draft);
-        for problem in http::problems(&self.mounted, &config, &extensions) {
-            draft.refuse(problem);
-        }
-        draft.config = config;
-        let to_registry = ToRegistry::of(&draft.environment).unwrap_or_else(|problem| {
-            draft.refuse(problem);
-            ToRegistry::default()
-        });
+        let tree = draft.tree().clone();
         let environment = draft.environment.clone();
-        let loaded = draft.check(&extensions)?;
-        logging::install(&loaded.config.logger, Vec::new())?;
+        let by_code = self.provided.clone();
+        let Complete {
+            loaded,
+            provided,
+            to_registry,
+        } = complete(draft, &code, self.provided, &self.mounted, &extensions)?;
+        logging::install(&loaded.config.logger, observe::observers(&loaded.config))?;
         logging::warn(&loaded.warnings);
 
         let config = loaded.config;
         extensions.share(config.tls_config.files());
         extensions.share(config.hessian2.options());
+        let application = Application::new(&config, &environment, to_registry.own_host());
+        let telemetry = Telemetry::new(&config, &application, &extensions)?;
         let protocols = create_protocols(&extensions)?;
         let fetch = fetch(&config, &protocols);
         let caches = Caches::new(&config, &environment);
@@ -256,10 +282,19 @@ impl InstanceBuilder {
         let resending = resending.map_err(Error::DeadLetters)?;
         let definitions = Definitions::new(&config, registries.reports())?;
         let readiness = Readiness::of(&config).map(Arc::new);
-        Ok(Instance(Arc::new(Inner {
+        let admin = Admin::new(&config, telemetry.page().into_iter().collect());
+        let built = Built {
+            allowed: self.allowed,
+            provided: by_code,
+            tree: tree.clone(),
+            sources: sources.clone(),
+        };
+        let reload = Reload::new(built, &config, &provided);
+        let inner = Arc::new(Inner {
             config,
             code,
             sources,
+            tree: ArcSwap::from_pointee(tree),
             extensions,
             provided,
             mounted: self.mounted,
@@ -273,12 +308,57 @@ impl InstanceBuilder {
             to_registry,
             activity: Activity::new(),
             readiness,
+            presence: Places::default(),
+            hooks: self.hooks,
+            reload,
+            probes: self.probes,
+            admin,
+            telemetry,
             running: Mutex::new(Running::default()),
             phase: watch::Sender::new(Phase::Built),
             impatient: watch::Sender::new(false),
             last_tasks: Mutex::default(),
-        })))
+        });
+        inner.admin.belongs_to(WeakInstance::of(&inner));
+        Ok(Instance(inner))
     }
+}
+
+/// A configuration with what code says laid over it, and right as a whole.
+pub(super) struct Complete {
+    pub(super) loaded: Loaded,
+    pub(super) provided: Vec<Provided>,
+    pub(super) to_registry: ToRegistry,
+}
+
+/// Lays what code says over `draft`, and checks it all.
+pub(super) fn complete(
+    mut draft: Draft,
+    code: &Config,
+    provided: Vec<Provided>,
+    mounted: &[Mounted],
+    extensions: &Extensions,
+) -> Result<Complete, ConfigErrors> {
+    let mut config = code.clone();
+    config.complete_from(&draft.config);
+    let serves = !provided.is_empty() || !mounted.is_empty();
+    if config.protocols.is_empty() && serves {
+        config = config.protocol(defaults::PROTOCOL, ProtocolConfig::new());
+    }
+    let provided = complete_services(provided, &mut config, &mut draft);
+    for problem in http::problems(mounted, &config, extensions) {
+        draft.refuse(problem);
+    }
+    draft.config = config;
+    let to_registry = ToRegistry::of(&draft.environment).unwrap_or_else(|problem| {
+        draft.refuse(problem);
+        ToRegistry::default()
+    });
+    Ok(Complete {
+        loaded: draft.check(extensions)?,
+        provided,
+        to_registry,
+    })
 }
 
 /// Completes each service's options from the configuration. What its own section and code say is put in its place there,

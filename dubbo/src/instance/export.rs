@@ -7,6 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use dubbo_cluster::migration::Path;
 use dubbo_core::{
     invoker::Invoker,
     protocol::{Exporter, Protocol},
@@ -19,9 +20,12 @@ use dubbo_protocol::java::with_built_ins;
 use super::{
     ENDED_MEANWHILE, INJVM, Inner, Running,
     activity::CountCalls,
+    counts::{CountMethods, Counts},
     openapi::Served,
     registries::NamedRegistry,
+    reload,
     rules::{Exported, LiveChain, MakeFilters},
+    status::ServedService,
 };
 use crate::{
     config::{
@@ -40,11 +44,16 @@ impl Inner {
         let mut under_rules = Vec::new();
         let mut bound = Vec::new();
         let mut served = Served::default();
-        for provided in &self.provided {
+        for (place, provided) in self.provided.iter().enumerate() {
             for (id, protocol) in self.protocols_of(&provided.config) {
                 let (url, exported) = self
                     .export(&provided.service, &provided.config, protocol)
                     .await?;
+                self.reload.serves(reload::Served {
+                    exported: Arc::downgrade(&exported),
+                    service: place,
+                    protocol: id.to_owned(),
+                });
                 let rules = self.rules.of(&url.service_key());
                 under_rules.push((Arc::clone(&exported), rules));
                 tracing::info!(service = %url.service_key(), protocol = id, address = url.address(), "exported");
@@ -86,11 +95,13 @@ impl Inner {
                 exported.tells(index);
                 if let Some(provider) = registry.provider() {
                     provider.export(&url)?;
+                    self.presence.add(&exported, index, Path::Application);
                     applications.insert(index);
                     interfaces.insert(url.service_key().interface().to_owned());
                 }
                 if registry.takes_interfaces() {
                     self.register(index, registry, &url).await?;
+                    self.presence.add(&exported, index, Path::Interface);
                 }
             }
             self.definitions
@@ -133,11 +144,7 @@ impl Inner {
         config: &ServiceConfig,
         protocol: &ProtocolConfig,
     ) -> Result<(Url, Arc<Exported>), Error> {
-        let interface = config
-            .interface
-            .as_deref()
-            .unwrap_or_else(|| service.descriptor().interface());
-        let service = with_built_ins(service.clone().with_interface(interface));
+        let service = with_built_ins(served_as(service, config));
         let descriptor = Arc::clone(service.descriptor());
         let url = provider_url(&self.config.application, config, protocol, &descriptor);
         let url = match &self.config.shutdown.reject_handler {
@@ -150,26 +157,45 @@ impl Inner {
             url
         };
 
-        let filters = self.filters_before(config, &url.service_key());
+        let counts = (self.admin.is_asked()).then(|| Counts::of(&descriptor));
+        let filters = self.filters_before(config, &url.service_key(), counts.as_ref());
         let service = LiveChain::new(filters(&url)?, service.into_invoker(url.clone()));
         let invoker = Arc::clone(&service) as Arc<dyn Invoker>;
+        let (served, described) = (Arc::clone(&invoker), Arc::clone(&descriptor));
         let bound = self
             .serve(&url, descriptor, invoker, |running| &mut running.exporters)
             .await?;
         let published = self.to_registry.published(&bound);
-        let exported = Exported::new(bound.clone(), published, service, filters);
-        Ok((bound, Arc::new(exported)))
+        let exported = Arc::new(Exported::new(bound.clone(), published, service, filters));
+        let service = ServedService {
+            url: bound.clone(),
+            descriptor: described,
+            invoker: served,
+            counts,
+            exported: Arc::clone(&exported),
+        };
+        self.keep(service, |running| &mut running.served)
+            .map_err(|_| ENDED_MEANWHILE)?;
+        Ok((bound, exported))
     }
 
     /// What makes the filters of one service, as often as rules change what they are made with.
-    fn filters_before(&self, config: &ServiceConfig, service: &ServiceKey) -> Box<MakeFilters> {
+    fn filters_before(
+        &self,
+        config: &ServiceConfig,
+        service: &ServiceKey,
+        counts: Option<&Arc<Counts>>,
+    ) -> Box<MakeFilters> {
         let (filters, listed) = (self.filters.clone(), config.filter.clone());
         let activity = Arc::clone(&self.activity);
         let readiness = self.readiness.clone();
-        let service = service.clone();
+        let (service, counts) = (service.clone(), counts.cloned());
         Box::new(move |url| {
             let mut chain = filters.of_provider(listed.as_deref(), url)?;
             chain.insert(0, Arc::new(CountCalls(Arc::clone(&activity))));
+            if let Some(counts) = &counts {
+                chain.insert(1, Arc::new(CountMethods(Arc::clone(counts))));
+            }
             if let Some(readiness) = &readiness {
                 chain.insert(1, readiness.count(&service));
             }
@@ -207,7 +233,7 @@ impl Inner {
     }
 
     /// Registers one service by its interface.
-    async fn register(
+    pub(super) async fn register(
         &self,
         index: usize,
         registry: &NamedRegistry,
@@ -227,7 +253,7 @@ impl Inner {
     }
 
     /// Registers the application with all that was exported.
-    async fn register_application(&self, index: usize) -> Result<(), Error> {
+    pub(super) async fn register_application(&self, index: usize) -> Result<(), Error> {
         let registry = self.registries.get(index);
         self.keep(index, |running| &mut running.applications)
             .map_err(|_| ENDED_MEANWHILE)?;
@@ -245,8 +271,15 @@ impl Inner {
     }
 }
 
+/// The service under the name that its options give it.
+pub(super) fn served_as(service: &Service, options: &ServiceConfig) -> Service {
+    let interface = options.interface.as_deref();
+    let interface = interface.unwrap_or_else(|| service.descriptor().interface());
+    service.clone().with_interface(interface)
+}
+
 /// The URL of one service on one protocol: what is served, and what consumers are told.
-fn provider_url(
+pub(super) fn provider_url(
     application: &ApplicationConfig,
     service: &ServiceConfig,
     protocol: &ProtocolConfig,
@@ -405,7 +438,7 @@ pub(super) fn now_millis() -> u128 {
 const ALL_ADDRESSES: &str = "0.0.0.0";
 
 /// The framework and its version, as `release` says it.
-pub(super) const RELEASE: &str = concat!("dubbo-rust-", env!("CARGO_PKG_VERSION"));
+pub(crate) const RELEASE: &str = concat!("dubbo-rust-", env!("CARGO_PKG_VERSION"));
 
 /// The version of Dubbo's RPC protocol that consumers look for.
 const WIRE_VERSION: &str = "2.0.2";

@@ -2,22 +2,30 @@
 
 mod activity;
 mod builder;
+mod counts;
 mod definitions;
 mod explain;
 mod export;
 mod filters;
+mod hooks;
 mod host;
 mod http;
 mod metadata;
 mod migration;
 mod openapi;
+mod operate;
+mod presence;
+mod probes;
 mod refer;
 mod registries;
+mod reload;
 mod resend;
 mod rules;
 mod shutdown;
 mod signals;
 mod sources;
+mod telemetry;
+mod status;
 mod tools;
 
 use std::{
@@ -27,13 +35,14 @@ use std::{
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use dubbo_core::{
     call::{Client, Stub},
     cluster::Directory,
     extension::Extensions,
     invoker::Invoker,
     protocol::{Exporter, Protocol},
-    service::ServiceKey,
+    service::{ServiceDescriptor, ServiceKey},
     url::Url,
 };
 use dubbo_protocol::java::GenericClient;
@@ -43,6 +52,15 @@ use tokio::{sync::watch, task::JoinSet};
 pub use builder::InstanceBuilder;
 pub use explain::{Explanation, Road};
 pub use migration::{CallsSeen, ConsumerSeen};
+pub use reload::{ConfigChanged, live_keys};
+pub use presence::{BadPattern, Presence, Selection};
+pub use status::{
+    BreakerStatus, InstanceStatus, MethodStatus, ProviderStatus, ReferenceStatus, Registered,
+    RegisteredInstance, RegistryStatus, RetryStatus, ServiceStatus, SourceStatus, StoppedMethod,
+};
+pub(crate) use {
+    counts::Counted, export::RELEASE, operate::WeakInstance, probes::Probe, status::ServedService,
+};
 pub(crate) use registries::url::of as registry_url;
 pub use tools::{Listed, RegistryTools};
 
@@ -51,17 +69,23 @@ use self::{
     builder::{Provided, protocol},
     definitions::Definitions,
     filters::Filters,
+    hooks::Hooks,
     host::ToRegistry,
     http::Mounted,
     metadata::Told,
     migration::Readiness,
+    presence::Places,
+    probes::Probes,
     registries::Registries,
+    reload::Reload,
     resend::Resending,
     rules::Rules,
 };
 use crate::{
-    config::{Config, Environment, LoadOptions, ReferenceConfig, Sources},
+    admin::Admin,
+    config::{Config, Environment, LoadOptions, ReferenceConfig, Sources, Tree},
     error::Error,
+    observe::Telemetry,
     route,
 };
 
@@ -76,6 +100,8 @@ struct Inner {
     /// What code said, which is stronger than all sources.
     code: Config,
     sources: Sources,
+    /// What the sources say, as far as it holds.
+    tree: ArcSwap<Tree>,
     extensions: Extensions,
     provided: Vec<Provided>,
     mounted: Vec<Mounted>,
@@ -91,6 +117,13 @@ struct Inner {
     activity: Arc<Activity>,
     /// Who calls by which path, where that is asked for.
     readiness: Option<Arc<Readiness>>,
+    /// Where its services stand in registries.
+    presence: Places,
+    hooks: Hooks,
+    reload: Reload,
+    probes: Probes,
+    admin: Admin,
+    telemetry: Telemetry,
     running: Mutex<Running>,
     phase: watch::Sender<Phase>,
     impatient: signals::Impatient,
@@ -105,6 +138,8 @@ type Protocols = HashMap<String, Arc<dyn Protocol>>;
 #[derive(Default)]
 struct Running {
     exporters: Vec<Box<dyn Exporter>>,
+    /// The services of the exporters.
+    served: Vec<ServedService>,
     /// The metadata service's.
     metadata: Vec<Box<dyn Exporter>>,
     /// What is mounted beside calls.
@@ -122,9 +157,16 @@ struct Running {
 /// What a client stands on.
 struct Reference {
     service: ServiceKey,
+    descriptor: Arc<ServiceDescriptor>,
+    /// Whether it has to have a provider.
+    check: bool,
     invoker: Weak<dyn Invoker>,
     /// Who knows the providers: one directory for each registry, or the one of direct URLs.
     directories: Vec<Weak<dyn Directory>>,
+    /// As the client was generated, to find its options again.
+    asked: Arc<ServiceDescriptor>,
+    named: refer::Named,
+    rules: Weak<rules::ReferenceRules>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -205,14 +247,25 @@ impl Instance {
             ));
         }
         // First of all: whoever is told that a program has started may tell it to stop.
-        let started = match signals::obey(&self.0) {
-            Ok(()) => self.0.start().await,
-            Err(error) => Err(error),
+        let started = async {
+            signals::obey(&self.0)?;
+            self.0.admin.open().await?;
+            self.0.telemetry.open().await?;
+            self.0.start().await?;
+            self.0.follow_configuration()
         };
+        let started = started.await;
         if started.is_err() {
             self.shutdown(Duration::ZERO).await;
+            return started;
         }
-        started
+        self.0.probes.started();
+        tokio::select! {
+            biased;
+            () = hooks::run("on_ready", &self.0.hooks.ready, self, None) => {}
+            () = self.0.ending() => {}
+        }
+        Ok(())
     }
 
     /// A client of the service that `C` was generated from.
@@ -235,7 +288,7 @@ impl Instance {
     /// As [`refer`](Self::refer); also when there is no such reference.
     pub async fn refer_as<C: Client>(&self, id: &str) -> Result<C, Error> {
         self.0
-            .refer(C::descriptor(), refer::Named::Id(id))
+            .refer(C::descriptor(), refer::Named::Id(id.to_owned()))
             .await
             .map(C::from_stub)
     }
@@ -250,7 +303,7 @@ impl Instance {
             .0
             .refer(
                 C::descriptor(),
-                refer::Named::Type(client_name::<C>(), Box::new(options)),
+                refer::Named::Type(client_name::<C>().to_owned(), Box::new(options)),
             )
             .await?;
         Ok(C::from_stub(stub))
@@ -276,7 +329,7 @@ impl Instance {
     /// As [`refer`](Self::refer); also when there is no such reference, or it names no interface.
     pub async fn generic_as(&self, id: &str) -> Result<GenericClient, Error> {
         let interface = self.0.interface_of(id)?;
-        self.0.generic(interface, refer::Named::Id(id)).await
+        self.0.generic(&interface, refer::Named::Id(id.to_owned())).await
     }
 
     /// A client for generic calls with options from code. They win over those of the configuration.
@@ -289,7 +342,7 @@ impl Instance {
         interface: &str,
         options: ReferenceConfig,
     ) -> Result<GenericClient, Error> {
-        let named = refer::Named::Type(interface, Box::new(options));
+        let named = refer::Named::Type(interface.to_owned(), Box::new(options));
         self.0.generic(interface, named).await
     }
 
@@ -316,7 +369,8 @@ impl Instance {
     /// A registry cannot be asked for it.
     pub async fn explain_call(&self, call: &route::Request) -> Result<Explanation, Error> {
         let service = call.service_key();
-        self.0.explain_call(service, &call.invocation()).await
+        let roads = self.0.roads(&service, &call.invocation());
+        self.0.explained(service, roads).await
     }
 
     /// The URLs of the services that are exported, with the addresses that are really served at.

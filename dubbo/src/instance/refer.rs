@@ -1,6 +1,6 @@
 //! The consumer side: a reference becomes a directory of providers, a cluster over it, and a stub on top.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use dubbo_cluster::{cluster::SettingsMaker, migration::Path};
 use dubbo_core::{
@@ -24,29 +24,31 @@ use super::{
     sources::{Source, join},
 };
 use crate::{
-    config::{Layered as _, ReferenceConfig, Serialization, compression, defaults},
+    config::{Config, Layered as _, ReferenceConfig, Serialization, compression, defaults},
     error::Error,
 };
 
 /// Which reference of the configuration is meant.
-pub(super) enum Named<'a> {
+#[derive(Clone)]
+pub(super) enum Named {
     /// The one of this id.
-    Id(&'a str),
+    Id(String),
     /// The one that is called like the client's type or its interface, if there is one, completing these options.
-    Type(&'a str, Box<ReferenceConfig>),
+    Type(String, Box<ReferenceConfig>),
 }
 
 impl Inner {
     pub(super) async fn refer(
         &self,
         descriptor: &Arc<ServiceDescriptor>,
-        named: Named<'_>,
+        named: Named,
     ) -> Result<Stub, Error> {
         if self.is_ending() {
             return Err(NO_MORE_CLIENTS);
         }
-        let (config, unmatched) = self.reference_config(descriptor, named)?;
-        self.refer_with(descriptor, &config, &unmatched).await
+        let (config, unmatched) = reference_config(&self.current(), descriptor, &named)?;
+        self.refer_with(descriptor, &config, &unmatched, named)
+            .await
     }
 
     async fn refer_with(
@@ -54,7 +56,9 @@ impl Inner {
         descriptor: &Arc<ServiceDescriptor>,
         config: &ReferenceConfig,
         unmatched: &str,
+        named: Named,
     ) -> Result<Stub, Error> {
+        let asked = Arc::clone(descriptor);
         let descriptor = match &config.interface {
             Some(name) if name != descriptor.interface() => {
                 Arc::new(ServiceDescriptor::clone(descriptor).with_interface(name.clone()))
@@ -85,6 +89,9 @@ impl Inner {
         );
         settings.resolve(&consumer).map_err(unusable)?;
         let make = self.node_maker(config, &descriptor, &consumer)?;
+        // A program that only calls has operators, too.
+        self.admin.open().await?;
+        self.telemetry.open().await?;
         self.rules.begin();
         self.resending.begin(&self.rules);
         let rules = ReferenceRules::new(settings, &consumer, &self.rules);
@@ -94,7 +101,8 @@ impl Inner {
             .await?;
         // Routers have begun to follow theirs, now that they know whose.
         self.rules.settled().await;
-        if config.check.unwrap_or(defaults::CHECK)
+        let checks = config.check.unwrap_or(defaults::CHECK);
+        if checks
             && let Err(error) = self.check(&service, &sources).await
         {
             join_all(sources.iter().map(|source| source.directory.close())).await;
@@ -125,18 +133,25 @@ impl Inner {
         drop(closing);
         let reference = Reference {
             service: ServiceKey::clone(&service),
+            descriptor: Arc::clone(&descriptor),
+            check: checks,
             invoker: Arc::downgrade(&invoker),
             directories,
+            asked,
+            named,
+            rules: Arc::downgrade(&rules),
         };
         let kept = self.keep(reference, |running| {
             let references = &mut running.references;
-            references.retain(|reference| Weak::strong_count(&reference.invoker) > 0);
+            references.retain(Reference::is_alive);
             references
         });
         if kept.is_err() {
             invoker.close().await;
             return Err(NO_MORE_CLIENTS);
         }
+        // The configuration may have become another one meanwhile.
+        self.amend_references();
         self.dead_letters().refer(&service, &descriptor, &invoker);
         if is_shown {
             self.definitions.refers(&descriptor, &consumer);
@@ -148,23 +163,26 @@ impl Inner {
     pub(super) async fn generic(
         &self,
         interface: &str,
-        named: Named<'_>,
+        named: Named,
     ) -> Result<GenericClient, Error> {
         let descriptor = Arc::new(GenericClient::descriptor(interface));
-        let (config, unmatched) = self.reference_config(&descriptor, named)?;
+        let (config, unmatched) = reference_config(&self.current(), &descriptor, &named)?;
         if self.is_ending() {
             return Err(NO_MORE_CLIENTS);
         }
-        let stub = self.refer_with(&descriptor, &config, &unmatched).await?;
+        let stub = self
+            .refer_with(&descriptor, &config, &unmatched, named)
+            .await?;
         let service = ServiceKey::clone(stub.service());
         let client = GenericClient::new(Arc::clone(stub.invoker()), service);
         Ok(client.with_mode(config.generic.unwrap_or_default()))
     }
 
     /// The interface of the reference called `id`.
-    pub(super) fn interface_of(&self, id: &str) -> Result<&str, Error> {
-        let reference = self.config.consumer.references.get(id);
-        let interface = reference.and_then(|reference| reference.interface.as_deref());
+    pub(super) fn interface_of(&self, id: &str) -> Result<String, Error> {
+        let config = self.current();
+        let reference = config.consumer.references.get(id);
+        let interface = reference.and_then(|reference| reference.interface.clone());
         interface.ok_or_else(|| Error::Refer {
             service: ServiceKey::new(id),
             reason: match reference {
@@ -174,73 +192,10 @@ impl Inner {
                 ),
                 None => format!(
                     "`dubbo.consumer.references` has no `{id}`{}",
-                    self.other_references(&[id])
+                    other_references(&config, &[id])
                 ),
             },
         })
-    }
-
-    /// The options of one reference: code, then its section, then the consumer's, then the application's. Also what to
-    /// add to an error if the sections are all of other references.
-    fn reference_config(
-        &self,
-        descriptor: &ServiceDescriptor,
-        named: Named<'_>,
-    ) -> Result<(ReferenceConfig, String), Error> {
-        let interface = descriptor.interface();
-        let references = &self.config.consumer.references;
-        let mut unmatched = String::new();
-        let mut config = match named {
-            Named::Id(id) => references.get(id).cloned().ok_or_else(|| Error::Refer {
-                service: ServiceKey::new(interface),
-                reason: format!(
-                    "`dubbo.consumer.references` has no `{id}`{}",
-                    self.other_references(&[id])
-                ),
-            })?,
-            Named::Type(client, mut options) => {
-                let configured = self.config.consumer.find([client, interface]);
-                if let Some((_, configured)) = configured {
-                    options.complete_from(configured);
-                } else if !references.is_empty() {
-                    unmatched = format!(
-                        "; `dubbo.consumer.references` has neither `{client}` nor `{interface}`{}",
-                        self.other_references(&[client, interface])
-                    );
-                }
-                *options
-            }
-        };
-        config.group = config
-            .group
-            .or_else(|| descriptor.group().map(str::to_owned));
-        config.version = config
-            .version
-            .or_else(|| descriptor.version().map(str::to_owned));
-        self.config.complete_reference(&mut config);
-        Ok((config, unmatched))
-    }
-
-    /// Which references there are, and which of them was probably meant by one of these names.
-    fn other_references(&self, names: &[&str]) -> String {
-        let references = &self.config.consumer.references;
-        if references.is_empty() {
-            return "; it is empty".to_owned();
-        }
-        let all: Vec<&str> = references.keys().map(String::as_str).collect();
-        let interfaces = references
-            .values()
-            .filter_map(|reference| reference.interface.as_deref());
-        let candidates: Vec<&str> = all.iter().copied().chain(interfaces).collect();
-        let meant = names
-            .iter()
-            .find_map(|name| nearest(name, candidates.iter().copied()));
-        let suggestion = meant.map(|meant| format!(" (did you mean `{meant}`?)"));
-        format!(
-            "; it has {}{}",
-            all.join(", "),
-            suggestion.unwrap_or_default()
-        )
     }
 
     /// The consumer as registries see it, and what its parameters say to protocols and plugins.
@@ -300,6 +255,10 @@ impl Inner {
                     .keep_alive_timeout
                     .map(|d| d.as_millis().to_string()),
             ),
+            (
+                "triple.dialect",
+                config.triple.dialect.map(|dialect| dialect.to_string()),
+            ),
         ]))
         .with_params(config.triple.compression.client_params())
         .with_params(export::method_params(&config.methods))
@@ -325,6 +284,70 @@ impl Inner {
             path: None,
         })
     }
+}
+
+/// The options of one reference: code, then its section, then the consumer's, then the application's. Also what to add to
+/// an error if the sections are all of other references.
+pub(super) fn reference_config(
+    config: &Config,
+    descriptor: &ServiceDescriptor,
+    named: &Named,
+) -> Result<(ReferenceConfig, String), Error> {
+    let interface = descriptor.interface();
+    let references = &config.consumer.references;
+    let mut unmatched = String::new();
+    let mut options = match named {
+        Named::Id(id) => references.get(id).cloned().ok_or_else(|| Error::Refer {
+            service: ServiceKey::new(interface),
+            reason: format!(
+                "`dubbo.consumer.references` has no `{id}`{}",
+                other_references(config, &[id])
+            ),
+        })?,
+        Named::Type(client, options) => {
+            let mut options = ReferenceConfig::clone(options);
+            let names = [client.as_str(), interface];
+            if let Some((_, configured)) = config.consumer.find(names) {
+                options.complete_from(configured);
+            } else if !references.is_empty() {
+                unmatched = format!(
+                    "; `dubbo.consumer.references` has neither `{client}` nor `{interface}`{}",
+                    other_references(config, &names)
+                );
+            }
+            options
+        }
+    };
+    options.group = options
+        .group
+        .or_else(|| descriptor.group().map(str::to_owned));
+    options.version = options
+        .version
+        .or_else(|| descriptor.version().map(str::to_owned));
+    config.complete_reference(&mut options);
+    Ok((options, unmatched))
+}
+
+/// Which references there are, and which of them was probably meant by one of these names.
+fn other_references(config: &Config, names: &[&str]) -> String {
+    let references = &config.consumer.references;
+    if references.is_empty() {
+        return "; it is empty".to_owned();
+    }
+    let all: Vec<&str> = references.keys().map(String::as_str).collect();
+    let interfaces = references
+        .values()
+        .filter_map(|reference| reference.interface.as_deref());
+    let candidates: Vec<&str> = all.iter().copied().chain(interfaces).collect();
+    let meant = names
+        .iter()
+        .find_map(|name| nearest(name, candidates.iter().copied()));
+    let suggestion = meant.map(|meant| format!(" (did you mean `{meant}`?)"));
+    format!(
+        "; it has {}{}",
+        all.join(", "),
+        suggestion.unwrap_or_default()
+    )
 }
 
 /// Makes the invokers of one reference's providers.

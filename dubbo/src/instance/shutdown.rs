@@ -10,7 +10,7 @@ use dubbo_protocol::filter::{Leaving, Stage};
 use futures_util::future::{join, join_all};
 use tokio::time::{Instant, error::Elapsed, timeout_at};
 
-use super::{INJVM, Inner, Phase, Running, registries::NamedRegistry};
+use super::{INJVM, Inner, Instance, Phase, Running, hooks, registries::NamedRegistry};
 use crate::config::defaults;
 
 impl Inner {
@@ -58,7 +58,24 @@ impl Inner {
         let _ = phases.wait_for(|now| *now >= phase).await;
     }
 
-    async fn end(&self, deadline: Instant) {
+    async fn end(self: &Arc<Self>, deadline: Instant) {
+        let instance = Instance(Arc::clone(self));
+        let stopping = hooks::run("on_stopping", &self.hooks.stopping, &instance, Some(deadline));
+        join(stopping, self.depart(deadline)).await;
+        self.extensions.shared::<Leaving>().reach(Stage::Refusing);
+        self.told.ends();
+        self.drain(deadline).await;
+        self.close(deadline).await;
+        let patience = deadline.max(after(LAST_WORDS));
+        hooks::run("on_stopped", &self.hooks.stopped, &instance, Some(patience)).await;
+        self.telemetry.close(patience).await;
+        // Last of all: until now operators could see how it goes.
+        self.admin.close().await;
+        crate::logging::flushed(LAST_WORDS).await;
+    }
+
+    /// Tells everybody of the end, while calls are served as before.
+    async fn depart(&self, deadline: Instant) {
         self.rules.let_go().await;
         let (registered, applications, serves) = {
             let mut running = self.running.lock();
@@ -66,17 +83,18 @@ impl Inner {
             let applications = std::mem::take(&mut running.applications);
             (registered, applications, !running.exporters.is_empty())
         };
-        let leaving = self.extensions.shared::<Leaving>();
-        leaving.reach(Stage::Closing);
+        self.extensions.shared::<Leaving>().reach(Stage::Closing);
         self.leave(&registered, &applications, deadline).await;
         self.announce(deadline).await;
         if serves {
-            let was_registered = !registered.is_empty() || !applications.is_empty();
+            // What was taken offline just before is still known to consumers.
+            let was_registered = !self.presence.is_empty();
             self.serve_late_calls(was_registered, deadline).await;
         }
-        leaving.reach(Stage::Refusing);
-        self.told.ends();
-        self.drain(deadline).await;
+    }
+
+    /// Closes what is left when no call is under way.
+    async fn close(&self, deadline: Instant) {
         let Running { references, .. } = std::mem::take(&mut *self.running.lock());
         let references = references.iter().map(|reference| &reference.invoker);
         let references: Vec<_> = references.filter_map(Weak::upgrade).collect();
@@ -116,7 +134,7 @@ impl Inner {
 
     /// Tells the consumers that are connected.
     async fn announce(&self, deadline: Instant) {
-        let notify = self.config.shutdown.notify_timeout;
+        let notify = self.current().shutdown.notify_timeout;
         let until = deadline.min(after(notify.unwrap_or(defaults::SHUTDOWN_NOTIFY_TIMEOUT)));
         let told = join_all(
             self.protocols
@@ -131,7 +149,7 @@ impl Inner {
     /// Consumers need a moment to take notice; until they have, their calls are served. Those that have not come by a
     /// registry hear of the end from this instance itself, and need none.
     async fn serve_late_calls(&self, was_registered: bool, deadline: Instant) {
-        let config = &self.config.shutdown;
+        let config = &self.current().shutdown;
         if was_registered {
             let notice = config
                 .consumer_update_wait_time

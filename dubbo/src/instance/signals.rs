@@ -52,7 +52,7 @@ impl Signals {
         let (name, _) = self.next().await;
         if let Some(instance) = instance.upgrade() {
             tracing::info!(signal = name, "shutting down");
-            let grace = instance.config.shutdown.timeout;
+            let grace = instance.current().shutdown.timeout;
             instance.begin_end(grace.unwrap_or(defaults::SHUTDOWN_TIMEOUT));
         }
         loop {
@@ -64,6 +64,7 @@ impl Signals {
             instance.impatient.send_replace(true);
             if instance.impatient.receiver_count() == 0 {
                 // The program does something else than to serve, and nothing but this listens to its operator.
+                crate::logging::flush(LAST_LINES);
                 std::process::exit(exit_code);
             }
         }
@@ -77,3 +78,6 @@ impl Signals {
         }
     }
 }
+
+/// How long the last lines of a log may take.
+const LAST_LINES: std::time::Duration = std::time::Duration::from_millis(500);

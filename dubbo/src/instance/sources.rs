@@ -212,7 +212,7 @@ impl Inner {
         sources: &[Source],
     ) -> Result<(), Error> {
         let patience = self
-            .config
+            .current()
             .consumer
             .max_wait_time_for_service_discovery
             .unwrap_or(defaults::MAX_WAIT_TIME_FOR_SERVICE_DISCOVERY);

@@ -57,7 +57,7 @@ impl Instance {
         descriptor: &Arc<ServiceDescriptor>,
         options: ReferenceConfig,
     ) -> Result<Stub, Error> {
-        let named = Named::Type(descriptor.interface(), Box::new(options));
+        let named = Named::Type(descriptor.interface().to_owned(), Box::new(options));
         self.0.refer(descriptor, named).await
     }
 

@@ -4,6 +4,7 @@ mod application;
 pub(crate) mod compression;
 mod consumer;
 mod cors;
+mod getty;
 mod hessian2;
 mod labels;
 mod limits;
@@ -12,6 +13,7 @@ mod metadata;
 mod metrics;
 mod migration;
 mod openapi;
+mod otel;
 mod protocol;
 mod provider;
 mod reflection;
@@ -33,18 +35,22 @@ pub use dubbo_cluster::router::ConfiguredRule;
 
 use self::settings::settings;
 pub use self::{
-    application::{ApplicationConfig, MetadataType},
+    application::{ApplicationConfig, MetadataType, PermissionLevel},
     compression::CompressionConfig,
     consumer::{ConsumerConfig, ReferenceConfig},
     cors::CorsConfig,
     hessian2::Hessian2Config,
     labels::EnvConfig,
     limits::LimitsConfig,
-    logger::{LogFormat, LogLevel, LoggerConfig},
+    logger::{LogAppender, LogFileConfig, LogFormat, LogLevel, LogTraceConfig, LoggerConfig},
     metadata::{MetadataCacheConfig, MetadataConfig, MetadataReportConfig},
-    metrics::MetricsConfig,
+    metrics::{
+        AggregationConfig, MetricsConfig, ProbeConfig, PrometheusConfig, PrometheusExporterConfig,
+        PushgatewayConfig,
+    },
     migration::{ApplicationMigrationConfig, MigrationConfig},
     openapi::OpenApiConfig,
+    otel::{OtelConfig, OtelExporter, OtelPropagator, OtelSampleMode, OtelTracingConfig},
     protocol::{ProtocolConfig, TripleConfig},
     provider::{MethodConfig, ProviderConfig, Serialization, ServiceConfig},
     reflection::ReflectionConfig,
@@ -109,6 +115,8 @@ settings! {
         retry: Option<PolicyDocument>,
         /// `metrics`: what is counted of calls.
         metrics: MetricsConfig,
+        /// `otel`: what goes to OpenTelemetry.
+        otel: OtelConfig,
         /// `shutdown`: how this program ends.
         shutdown: ShutdownConfig,
         /// `logger`: what is logged, and how.
@@ -128,7 +136,6 @@ settings! {
 impl Config {
     /// Reads the section `dubbo`.
     pub(crate) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported("otel");
         s.no_effect(
             "tracing",
             "dubbo-go does not read these OpenTracing settings either",
@@ -154,6 +161,7 @@ impl Config {
             consumer: s.section("consumer", ConsumerConfig::read),
             retry: retry::read(s),
             metrics: s.section("metrics", MetricsConfig::read),
+            otel: s.section("otel", OtelConfig::read),
             shutdown: s.section("shutdown", ShutdownConfig::read),
             logger: s.section("logger", LoggerConfig::read),
             tls_config: s.section("tls_config", TlsConfig::read),

@@ -17,7 +17,7 @@ use dubbo_metadata::{
     provider::{Provider, ProviderOptions},
 };
 
-use super::{Application, Caches, NamedRegistry, Reports, Roads, url};
+use super::{Application, Caches, NamedRegistry, Reports, Roads, Timeout, url};
 use crate::{
     config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
     error::Error,
@@ -59,7 +59,7 @@ impl Make<'_> {
                 interface: interface.transpose()?,
                 application: application.transpose()?,
             },
-            timeout: registry.timeout.unwrap_or(defaults::REGISTRY_TIMEOUT),
+            timeout: Timeout::new(registry.timeout.unwrap_or(defaults::REGISTRY_TIMEOUT)),
             check: registry.check.unwrap_or(defaults::CHECK),
             url,
         })

@@ -31,7 +31,7 @@ pub(super) fn controller(
                 let center = extensions.create::<dyn ConfigCenter>(url.protocol(), &url)?;
                 options.centers.push(Center {
                     center,
-                    patience: registry.timeout,
+                    patience: registry.timeout.now(),
                 });
             }
         }

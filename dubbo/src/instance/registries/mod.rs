@@ -6,7 +6,13 @@ mod migration;
 mod relay;
 pub(super) mod url;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use dubbo_cluster::migration::{Controller, Path};
 use dubbo_core::{
@@ -52,7 +58,7 @@ pub(super) struct NamedRegistry {
     pub(super) zone: Option<String>,
     pub(super) weight: u32,
     roads: Roads,
-    timeout: Duration,
+    timeout: Timeout,
     /// Whether a start fails when it does not answer in time. It always does when the registry refuses.
     check: bool,
 }
@@ -81,6 +87,26 @@ struct Application {
     consumer: Arc<Consumer>,
     /// How long registering may take beyond the registry's own time: publishing metadata goes before it.
     publish: Duration,
+}
+
+/// How long the registry may take; it may change.
+struct Timeout(AtomicU64);
+
+impl Timeout {
+    fn new(timeout: Duration) -> Self {
+        let new = Self(AtomicU64::default());
+        new.set(timeout);
+        new
+    }
+
+    fn set(&self, timeout: Duration) {
+        let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        self.0.store(millis, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
 }
 
 impl Registries {
@@ -128,6 +154,13 @@ impl Registries {
             caches,
             migration,
         })
+    }
+
+    /// Has the registry called `id`, if there is one, be waited for as long as `timeout` says from now on.
+    pub(super) fn set_timeout(&self, id: &str, timeout: Duration) {
+        if let Some(registry) = self.all.iter().find(|registry| registry.id == id) {
+            registry.timeout.set(timeout);
+        }
     }
 
     /// Those that a service or reference asks for: all of them when it names none.
@@ -219,6 +252,11 @@ impl NamedRegistry {
         self.url.origin()
     }
 
+    /// Why it cannot be reached, as far as it is known.
+    pub(super) fn trouble(&self) -> Option<Arc<RegistryError>> {
+        self.roads.trouble()
+    }
+
     /// The application as this registry is told of it.
     pub(super) fn provider(&self) -> Option<&Arc<Provider>> {
         let application = self.roads.application.as_ref();
@@ -248,7 +286,7 @@ impl NamedRegistry {
         };
         let operation = format!("register {}", url.service_key());
         self.checked(
-            self.within(&operation, self.timeout, registry.register(url))
+            self.within(&operation, self.timeout.now(), registry.register(url))
                 .await,
         )
     }
@@ -259,7 +297,7 @@ impl NamedRegistry {
             return Ok(());
         };
         let operation = format!("unregister {}", url.service_key());
-        self.within(&operation, self.timeout, registry.unregister(url))
+        self.within(&operation, self.timeout.now(), registry.unregister(url))
             .await
     }
 
@@ -268,7 +306,7 @@ impl NamedRegistry {
         let Some(application) = &self.roads.application else {
             return Ok(());
         };
-        let patience = self.timeout + application.publish;
+        let patience = self.timeout.now() + application.publish;
         let registered = application.provider.register();
         self.checked(
             self.within("register the application", patience, registered)
@@ -282,7 +320,7 @@ impl NamedRegistry {
             return Ok(());
         };
         let left = application.provider.unregister();
-        self.within("unregister the application", self.timeout, left)
+        self.within("unregister the application", self.timeout.now(), left)
             .await
     }
 
@@ -308,7 +346,7 @@ impl NamedRegistry {
     ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
         let late = || {
             let operation = format!("subscribe to {}", consumer.service_key());
-            self.no_answer(operation, self.timeout)
+            self.no_answer(operation, self.timeout.now())
         };
         let url = consumer.clone();
         match (path, &self.roads) {
@@ -321,7 +359,7 @@ impl NamedRegistry {
             ) => {
                 let source = Arc::clone(&application.consumer);
                 let subscribed = async move { source.subscribe(&url).await };
-                relay::soon_or_later(subscribed, self.timeout, late).await
+                relay::soon_or_later(subscribed, self.timeout.now(), late).await
             }
             (
                 Path::Interface,
@@ -336,7 +374,7 @@ impl NamedRegistry {
                     let subscription = source.subscribe(&url).await?;
                     Ok(subscription.holding(shown))
                 };
-                relay::soon_or_later(subscribed, self.timeout, late).await
+                relay::soon_or_later(subscribed, self.timeout.now(), late).await
             }
             (path, _) => Err(RegistryError::new(
                 format!("subscribe by {path}"),

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use dubbo_cluster::configurator::{Configurators, LiveOverrides, OverrideRules};
+use dubbo_cluster::{
+    configurator::{Amendment, Configurators, LiveOverrides, OverrideRules},
+    migration::Path,
+};
 use dubbo_core::{registry::RegistrySnapshot, subscription::Subscription, url::Url};
 use futures_util::future::{pending, select_all};
 use parking_lot::Mutex;
@@ -12,7 +15,7 @@ use crate::instance::{Inner, registries::NamedRegistry};
 
 /// A service on one protocol, as rules have it.
 pub(in crate::instance) struct Exported {
-    /// As the configuration has it, where it is served.
+    /// As the configuration had it at the start, where it is served.
     bound: Url,
     /// What consumers are told of it now.
     published: Mutex<Url>,
@@ -46,6 +49,11 @@ impl Exported {
         self.published.lock().clone()
     }
 
+    /// Has the service be what its configuration has become; calls under way end as they began.
+    pub(in crate::instance) fn amend(&self, amendment: Amendment) {
+        self.overrides.set_amendment(Arc::new(amendment));
+    }
+
     /// Notes that the registry at this position is told of it.
     pub(in crate::instance) fn tells(&self, registry: usize) {
         self.registries.lock().push(registry);
@@ -71,19 +79,23 @@ impl Inner {
 
     /// Exchanges the filters of the service and tells its registries, where the rules have changed something.
     async fn refresh(&self, exported: &Exported) {
+        // What operators take out of registries stays out, and is not moved meanwhile.
+        let _turn = self.presence.turn().await;
         let before = exported.published();
-        let plain = self.to_registry.published(&exported.bound);
-        let now = exported.overrides.current().apply(&plain, plain.host());
+        let overrides = exported.overrides.current();
+        let bound = overrides.amend(&exported.bound);
+        let plain = self.to_registry.published(&bound);
+        let now = overrides.apply(&plain, plain.host());
         if now == before {
             return;
         }
         let service = now.service_key();
-        match (exported.filters)(&exported.bound.with_params(now.params())) {
+        match (exported.filters)(&bound.with_params(now.params())) {
             Ok(filters) => exported.served.exchange(filters),
             Err(error) => {
                 tracing::warn!(
                     %service, %error,
-                    "rules change options of the service to what cannot be used; they stay as they were"
+                    "rules or the configuration change options of the service to what cannot be used; they stay as they were"
                 );
                 return;
             }
@@ -97,19 +109,20 @@ impl Inner {
         for index in registries {
             self.tell(index, &before, &now).await;
         }
-        tracing::info!(%service, address = now.address(), "rules have changed what consumers are told of the service");
+        tracing::info!(%service, address = now.address(), "what consumers are told of the service has changed");
     }
 
     /// Tells one registry what a service is now, and not before.
     async fn tell(&self, index: usize, before: &Url, now: &Url) {
         let registry = self.registries.get(index);
         let service = now.service_key();
-        if let Some(provider) = registry.provider()
+        let is_shown = |path| !self.presence.is_offline(now, index, path);
+        if let Some(provider) = registry.provider().filter(|_| is_shown(Path::Application))
             && let Err(error) = provider.export(now)
         {
             tracing::warn!(%service, registry = registry.id, %error, "the registry is not told of the change");
         }
-        if !registry.takes_interfaces() {
+        if !registry.takes_interfaces() || !is_shown(Path::Interface) {
             return;
         }
         // Noted before it is done: a register that is cut off may have happened.
@@ -156,7 +169,9 @@ async fn go_by(instance: Weak<Inner>, exported: Arc<Exported>, mut rules: Overri
     held.follow().await;
     exported.overrides.set_rules(rules.current());
     exported.overrides.set_registry(held.configurators());
+    let mut changes = exported.overrides.subscribe();
     loop {
+        changes.mark_unchanged();
         let Some(instance) = instance.upgrade() else {
             return;
         };
@@ -165,6 +180,8 @@ async fn go_by(instance: Weak<Inner>, exported: Arc<Exported>, mut rules: Overri
         tokio::select! {
             () = rules.changed() => exported.overrides.set_rules(rules.current()),
             () = held.changed() => exported.overrides.set_registry(held.configurators()),
+            // The configuration may have become another one; its sender is in `exported`.
+            _ = changes.changed() => {}
         }
     }
 }
