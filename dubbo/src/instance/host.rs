@@ -34,6 +34,12 @@ impl ToRegistry {
         self.port.is_some()
     }
 
+    /// The address of this machine, as it is published.
+    pub(super) fn own_host(&self) -> String {
+        let host = self.host.clone();
+        host.unwrap_or_else(|| outward().to_string())
+    }
+
     /// What to publish of a service that is bound to `url`.
     pub(super) fn published(&self, url: &Url) -> Url {
         let url = &without_hidden(url);
