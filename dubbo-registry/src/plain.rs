@@ -27,9 +27,12 @@ use crate::{
 /// ```
 ///
 /// With a `namespace` or a `group` in the registry's URL, all of it stands under `in/{namespace}/` and `in/{group}/`.
+///
+/// With [`CONFIG_DIR`], the config center is that directory as dubbo-go has it, `{group}/{key}`, for files that people write.
 #[derive(Debug, Clone)]
 pub(crate) struct Plain {
     root: String,
+    config_dir: Option<String>,
 }
 
 impl Plain {
@@ -40,7 +43,18 @@ impl Plain {
         for part in parts.iter().filter(|part| !part.is_empty()) {
             root = format!("{root}in/{}/", escape(part));
         }
-        Self { root }
+        let config_dir = url.param(CONFIG_DIR).filter(|dir| !dir.is_empty());
+        let absolute = |dir| {
+            std::path::absolute(dir)
+                .ok()?
+                .into_os_string()
+                .into_string()
+                .ok()
+        };
+        Self {
+            root,
+            config_dir: config_dir.and_then(absolute),
+        }
     }
 
     fn all_of(&self, interface: &str) -> Vec<(Place, Category)> {
@@ -162,7 +176,14 @@ impl TextLayout for Plain {
     }
 
     fn config(&self, name: &str, of: &str) -> Vec<TextKey> {
-        vec![self.key(&group("config", of), name)]
+        // A group that is an absolute path stands where it says, and not among the other texts.
+        vec![match &self.config_dir {
+            Some(dir) => TextKey {
+                group: format!("{dir}/{}", escape(of)).into(),
+                name: name.into(),
+            },
+            None => self.key(&group("config", of), name),
+        }]
     }
 }
 
@@ -203,6 +224,9 @@ fn group(kind: &str, name: &str) -> String {
 }
 
 const ANY: &str = "*";
+
+/// dubbo-go's parameter that says in which directory the documents of a `file` center are.
+pub(crate) const CONFIG_DIR: &str = "dubbo.config-center.dir";
 
 const APPLICATIONS: &str = "applications";
 

@@ -83,6 +83,13 @@ impl Center {
 }
 
 impl Inner {
+    /// Comes when it answers.
+    async fn answers(&self) {
+        while self.is_silent.load(Ordering::Relaxed) {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
+
     fn say(&self, key: Key, state: Result<Option<Arc<str>>, Arc<RegistryError>>) {
         let epoch = self.epoch.fetch_add(1, Ordering::Relaxed);
         let mut texts = self.texts.lock();
@@ -98,9 +105,17 @@ impl ConfigCenter for Center {
     }
 
     async fn get(&self, key: &str, group: &str) -> Result<Option<Arc<str>>, RegistryError> {
+        self.0.answers().await;
         let texts = self.0.texts.lock();
         let text = texts.get(&(group.to_owned(), key.to_owned()));
-        Ok(text.and_then(|text| text.borrow().state.clone().ok().flatten()))
+        let state = text.map_or(Ok(None), |text| text.borrow().state.clone());
+        state.map_err(|error| {
+            RegistryError::new(
+                format!("read {key}"),
+                self.0.url.origin(),
+                error.to_string(),
+            )
+        })
     }
 
     async fn publish(&self, key: &str, group: &str, content: &str) -> Result<(), RegistryError> {
@@ -114,9 +129,7 @@ impl ConfigCenter for Center {
         key: &str,
         group: &str,
     ) -> Result<Subscription<Option<Arc<str>>>, RegistryError> {
-        while self.0.is_silent.load(Ordering::Relaxed) {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        self.0.answers().await;
         let key = (group.to_owned(), key.to_owned());
         let mut texts = self.0.texts.lock();
         let updates = texts.entry(key.clone()).or_insert_with(absent).subscribe();
@@ -135,8 +148,12 @@ impl ConfigCenter for Center {
         Ok(())
     }
 
+    /// Ends who follows texts; they stay, for others.
     async fn close(&self) {
-        self.0.texts.lock().clear();
+        for text in self.0.texts.lock().values_mut() {
+            let state = text.borrow().clone();
+            *text = watch::Sender::new(state);
+        }
     }
 }
 

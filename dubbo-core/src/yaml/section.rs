@@ -214,17 +214,18 @@ impl<'r, 't> Section<'r, 't> {
         Some(node)
     }
 
-    /// Refuses `key` in whatever form it is there: its feature does not exist here.
-    pub fn unsupported(&mut self, key: &'static str) {
+    /// Refuses `key` in whatever form it is there: its feature does not exist here, and `why` says what to do.
+    pub fn unsupported(&mut self, key: &'static str, why: &str) {
         if let Some(at) = self.place_of(key) {
-            self.error_at(key, at, ProblemKind::Unsupported, "not supported yet");
+            let message = format!("not supported: {why}");
+            self.error_at(key, at, ProblemKind::Unsupported, message);
         }
     }
 
-    /// Refuses the switch `key` unless it is off: its feature does not exist here.
-    pub fn unsupported_switch(&mut self, key: &'static str) {
+    /// Refuses the switch `key` unless it is off: its feature does not exist here, as `why` says.
+    pub fn unsupported_switch(&mut self, key: &'static str, why: &str) {
         if self.bool(key) == Some(true) {
-            let message = "not supported yet; leave it out or set it to `false`";
+            let message = format!("not supported: {why}; leave it out or set it to `false`");
             self.error(key, ProblemKind::Unsupported, message);
         }
     }

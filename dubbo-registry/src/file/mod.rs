@@ -10,6 +10,9 @@
 //! texts/mapping/{interface}                      metadata, mappings, definitions and configuration
 //! ```
 //!
+//! With the parameter `dubbo.config-center.dir`, a config center has its texts in that directory instead, each in a file
+//! `{group}/{key}`, as dubbo-go has it: a place for documents that people write.
+//!
 //! A program that ends in whatever way gives up its lock, and then nobody sees what it has shown. Files are written beside
 //! their place and moved there, so nobody reads half of one. Who follows something looks at it several times a second.
 //! A directory that somebody removes is made again, and so is what stood in it. What is no file, or not for this program to
@@ -33,12 +36,17 @@ use dubbo_core::{
 
 use self::client::FileClient;
 use crate::{
-    center::Center, clients::Clients, instances::Instances, interface::InterfaceRegistry,
-    plain::Plain, reconcile::Reconciler, report::Report,
+    center::Center,
+    clients::Clients,
+    instances::Instances,
+    interface::InterfaceRegistry,
+    plain::{CONFIG_DIR, Plain},
+    reconcile::Reconciler,
+    report::Report,
 };
 
 /// What of the URL the plugins read, beside what all do.
-pub(crate) const PARAMETERS: &[&str] = &["group", "namespace"];
+pub(crate) const PARAMETERS: &[&str] = &[CONFIG_DIR, "group", "namespace"];
 
 dubbo_core::extension!(dyn dubbo_core::registry::Registry, "file", |cx| Ok(
     Arc::new(InterfaceRegistry::new(

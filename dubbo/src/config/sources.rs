@@ -77,10 +77,6 @@ impl Sources {
         self.center.as_ref()
     }
 
-    pub(super) fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
     pub(super) fn with_center(&self, center: CenterDocument) -> Self {
         Self {
             center: Some(center),

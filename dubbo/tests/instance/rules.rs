@@ -512,15 +512,16 @@ fn what_is_not_read_of_a_config_center_is_refused() {
     for (section, want) in [
         (
             "{address: 'rules://h:1', data-id: x}",
-            "dubbo.config-center.data-id: not supported yet: configuration itself is not read from a config center",
+            "dubbo.config-center.data-id: rules://h:1/dubbo/x: there is no such document; set `params.optional: \"true\"` to \
+             start without it",
         ),
         (
             "{address: 'rules://h:1', app-id: x}",
-            "dubbo.config-center.app-id: not supported yet",
+            "dubbo.config-center.app-id: is for Apollo, which is not supported; leave it out",
         ),
         (
-            "{address: 'rules://h:1', file-extension: yaml}",
-            "file-extension: not supported yet",
+            "{address: 'rules://h:1', file-extension: xml}",
+            "dubbo.config-center.file-extension: expected `yaml` or `yml` or `json` or `toml` or `properties`, found `xml`",
         ),
         (
             "{address: 'h:1'}",

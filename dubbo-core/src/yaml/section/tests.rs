@@ -47,7 +47,7 @@ fn a_key_without_a_value_reads_like_an_absent_one_and_an_empty_text_does_not() {
         assert_eq!(s.string("c").as_deref(), Some(""));
         assert_eq!(s.list("c"), Some(Vec::new()));
         assert_eq!(s.list("d"), Some(Vec::new()));
-        s.unsupported("a");
+        s.unsupported("a", "use z");
     });
     assert_eq!(problems, "");
 }
@@ -122,19 +122,19 @@ fn keys_may_be_spelled_in_several_ways_but_once() {
 fn what_is_not_supported_is_refused_only_when_it_is_asked_for() {
     let text = "a: {x: 1}\nb: false\nc: true\nd: 5\ne: 5\nf: on\n";
     let ((), problems) = read(text, |s| {
-        s.unsupported("a");
-        s.unsupported("absent");
-        s.unsupported_switch("b");
-        s.unsupported_switch("c");
+        s.unsupported("a", "use z");
+        s.unsupported("absent", "use z");
+        s.unsupported_switch("b", "there is none");
+        s.unsupported_switch("c", "there is none");
         s.no_effect("d", "nothing reads it");
         s.deprecated("e", "z.e");
-        s.unsupported_switch("f");
+        s.unsupported_switch("f", "there is none");
     });
     assert_eq!(
         problems,
         "\
-t.yaml:1:1: a: not supported yet
-t.yaml:3:1: c: not supported yet; leave it out or set it to `false`
+t.yaml:1:1: a: not supported: use z
+t.yaml:3:1: c: not supported: there is none; leave it out or set it to `false`
 t.yaml:6:4: f: expected `true` or `false`, found `on`
 warning: t.yaml:4:1: d: has no effect: nothing reads it
 warning: t.yaml:5:1: e: deprecated, write `z.e`
@@ -174,10 +174,10 @@ fn an_overlay_is_stronger_and_reaches_what_the_tree_does_not_have() {
         assert_eq!(ids["a"].0, Some(1));
         assert_eq!(ids["a"].1["k"], "w");
         assert_eq!(ids["b"].0, Some(2));
-        s.unsupported("off");
+        s.unsupported("off", "use z");
     });
     let (problems, places) = reader.finish();
-    assert_eq!(lines(problems), "environment: off: not supported yet\n");
+    assert_eq!(lines(problems), "environment: off: not supported: use z\n");
     assert_eq!(
         places.find("ids.a.port", "1"),
         Some(&Location::named("environment"))

@@ -35,7 +35,10 @@ settings! {
 
 impl ConsumerConfig {
     pub(super) fn read(s: &mut Section<'_, '_>) -> Self {
-        s.unsupported_switch("mesh-enabled");
+        s.unsupported_switch(
+            "mesh-enabled",
+            "nothing makes up the addresses of a mesh; name the service of the cluster in the `url` of a reference",
+        );
         for key in ["proxy", "filter-conf", "tracing-key"] {
             s.no_effect(key, UNREAD_IN_GO);
         }
@@ -111,8 +114,9 @@ impl ReferenceConfig {
                            it; leave it out";
             s.error("scope", ProblemKind::Unsupported, message);
         }
-        s.unsupported("mesh-provider-port");
-        s.unsupported_switch("async");
+        let why = "there is no `mesh-enabled` here; the port stands in the reference's `url`";
+        s.no_effect("mesh-provider-port", why);
+        s.no_effect("async", "every call is a future");
         s.no_effect("tracing-key", UNREAD_IN_GO);
         let (protocol, mut triple) = read_protocol(s);
         s.deprecated(

@@ -1,10 +1,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use dubbo_core::yaml::{ProblemKind, Section};
+use dubbo_protocol::TripleDialect;
 
 use super::{
-    CompressionConfig, CorsConfig, OpenApiConfig, ReflectionConfig, TripleServerConfig, settings,
-    triple_server,
+    CompressionConfig, CorsConfig, OpenApiConfig, ReflectionConfig, TripleServerConfig, getty,
+    settings, triple_server,
 };
 use crate::config::{Layered as _, defaults};
 
@@ -64,7 +65,7 @@ impl ProtocolConfig {
             ..TripleConfig::default()
         });
         let name = s.string("name");
-        let params = s.section("params", read_params);
+        let params = s.section("params", getty::read);
         let is_dubbo = |name: &String| name.eq_ignore_ascii_case("dubbo");
         if !params.is_empty() && !name.as_ref().is_some_and(is_dubbo) {
             let message =
@@ -104,6 +105,9 @@ settings! {
         keep_alive_timeout: Option<Duration>,
         /// `compression`: what is sent compressed.
         compression: CompressionConfig,
+        /// `dialect`, by default `grpc`: what a reference speaks to its providers. `grpc-web` and `connect` get through proxies
+        /// that do not pass gRPC on; over HTTP/1.1 they go with the parameter `triple.http-version: 1.1`.
+        dialect: Option<TripleDialect>,
         /// `cors`: which pages of other origins may use a server from a browser.
         cors: CorsConfig,
         /// `openapi`: documents of what a server serves.
@@ -124,6 +128,7 @@ impl TripleConfig {
             keep_alive_interval: triple_server::time(s, "keep-alive-interval", false),
             keep_alive_timeout: triple_server::time(s, "keep-alive-timeout", true),
             compression: s.section("compression", CompressionConfig::read),
+            dialect: refuse_dialect(s),
             cors: s.section("cors", CorsConfig::read),
             openapi: s.section("openapi", OpenApiConfig::read),
             reflection: s.section("reflection", ReflectionConfig::read),
@@ -148,6 +153,7 @@ impl TripleConfig {
         );
         Self {
             compression: s.section("compression", CompressionConfig::read_client),
+            dialect: read_dialect(s),
             keep_alive_interval: s.duration("keep-alive-interval"),
             keep_alive_timeout: s.duration("keep-alive-timeout"),
             ..Self::default()
@@ -178,39 +184,38 @@ fn read_max_body(s: &mut Section<'_, '_>) -> Option<u64> {
     ours.or(java)
 }
 
-/// Reads the parameters that the protocol `dubbo` knows. Those of dubbo-go's network library have no counterpart here.
-fn read_params(s: &mut Section<'_, '_>) -> BTreeMap<String, String> {
-    for key in OF_GETTY {
-        s.unsupported(key);
-    }
-    let known = OF_DUBBO.iter();
-    known
-        .filter_map(|key| Some(((*key).to_owned(), s.string(key)?)))
-        .collect()
+/// A server does not choose.
+fn refuse_dialect(s: &mut Section<'_, '_>) -> Option<TripleDialect> {
+    let why = "a server speaks all of them, and a reference chooses: write it under its `protocol_config`";
+    s.no_effect("dialect", why);
+    None
 }
 
-const OF_DUBBO: [&str; 6] = [
-    "accepts",
-    "heartbeat",
-    "heartbeat.timeout",
-    "max-calls",
-    "max-connection-calls",
-    "payload",
-];
-
-/// `docs/spec/config.md` §1.9.
-const OF_GETTY: [&str; 9] = [
-    "connection-number",
-    "getty-session-param",
-    "gr-pool-size",
-    "heartbeat-period",
-    "queue-len",
-    "queue-number",
-    "reconnect-interval",
-    "session-number",
-    "session-timeout",
-];
+fn read_dialect(s: &mut Section<'_, '_>) -> Option<TripleDialect> {
+    match s.string("dialect")?.parse::<TripleDialect>() {
+        Ok(dialect) => Some(dialect),
+        Err(error) => {
+            s.error("dialect", ProblemKind::UnknownName, error.to_string());
+            None
+        }
+    }
+}
 
 fn refuse_features(s: &mut Section<'_, '_>) {
-    s.unsupported("http3");
+    s.section("http3", |s| {
+        let why = "Triple is on HTTP/2 and HTTP/1.1 here, and there is no HTTP/3";
+        s.unsupported_switch("enable", why);
+        for key in HTTP3 {
+            s.no_effect(key, "there is no HTTP/3 here");
+        }
+    });
 }
+
+/// What else dubbo-go has in the section.
+const HTTP3: [&str; 5] = [
+    "keep-alive-period",
+    "max-idle-timeout",
+    "max-incoming-streams",
+    "max-incoming-uni-streams",
+    "negotiation",
+];

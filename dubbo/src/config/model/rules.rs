@@ -1,6 +1,5 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use dubbo_cluster::rules::GROUP;
 use dubbo_core::yaml::{ProblemKind, Section};
 
 use super::{RegistryConfig, Secret, settings};
@@ -28,8 +27,8 @@ settings! {
         data_id: Option<String>,
         /// `file-extension`, by default what `data-id` ends in, else `yaml`: the format of the document.
         file_extension: Option<Format>,
-        /// `group`, by default `DEFAULT_GROUP` in Nacos and `dubbo` elsewhere: the group of the document. Rules are looked
-        /// for in `dubbo`, where Dubbo Java and consoles keep them; without a `data-id` it is their group instead.
+        /// `group`, by default `dubbo`, where Dubbo Java and consoles keep rules: the group that they and the document are
+        /// looked for in. For a document in Nacos the default is `DEFAULT_GROUP`, as in dubbo-go.
         group: Option<String>,
         /// `namespace`: a space of its own inside the center, for those that have them.
         namespace: Option<String>,
@@ -63,14 +62,6 @@ impl ConfigCenterConfig {
             group: s.string("group"),
             namespace: s.string("namespace"),
             params: s.texts("params"),
-        }
-    }
-
-    /// The group that rules are looked for in.
-    pub(crate) fn rules_group(&self) -> &str {
-        match (&self.data_id, &self.group) {
-            (None, Some(group)) => group,
-            _ => GROUP,
         }
     }
 

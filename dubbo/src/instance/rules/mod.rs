@@ -66,7 +66,7 @@ impl Rules {
             Ok(())
         };
         if let Some(center) = own.as_registry() {
-            let group = own.rules_group();
+            let group = own.group.as_deref().unwrap_or(GROUP);
             let timeout = own.timeout.unwrap_or(defaults::CONFIG_CENTER_TIMEOUT);
             add("config-center", &center, group, timeout)?;
         } else {
