@@ -145,8 +145,9 @@ impl<'a> Failures<'a> {
 
     pub(super) fn push(&mut self, node: &Node, elapsed: Duration, status: Status) {
         tracing::debug!(
+            target: super::RETRY,
             service = %self.service, method = self.method.name(), provider = %node.invoker.url().address(),
-            ?elapsed, error = %status, "an attempt failed"
+            ?elapsed, code = %status.code(), error = %status, "an attempt failed"
         );
         self.failed().push(node.invoker.url(), elapsed, status);
     }

@@ -51,3 +51,6 @@ pub use live::{LiveCluster, Settings, SettingsMaker};
 pub use mergeable::Mergeable;
 pub use retry_same::RetrySame;
 pub use zone_aware::{InZone, ZoneAware, Zoned};
+
+/// The target of what logs say of attempts that failed.
+const RETRY: &str = "dubbo::retry";

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{Attempts, End};
 use crate::{
-    cluster::{attempt, failed::Attempt},
+    cluster::{RETRY, attempt, failed::Attempt},
     resend::{
         Class,
         dead_letter::{self, Lost, Reason},
@@ -76,6 +76,7 @@ impl Attempts<'_> {
     pub(super) fn log_answer(&self, node: &Node) {
         if let Some(failed) = &self.failed {
             tracing::warn!(
+                target: RETRY,
                 service = %self.service, method = self.method.name(), provider = %node.invoker.url().address(),
                 attempt = self.made() + 1, waited = ?self.waited, %failed, "a call was answered after failed attempts"
             );
@@ -92,8 +93,9 @@ impl Attempts<'_> {
     ) {
         let budget = self.policy.budget(self.pool);
         tracing::debug!(
+            target: RETRY,
             service = %self.service, method = self.method.name(), provider = %node.invoker.url().address(),
-            attempt = self.made() + 1, waited = ?self.waited, ?elapsed, cause = %class,
+            attempt = self.made() + 1, waited = ?self.waited, ?elapsed, code = %status.code(), cause = %class,
             idempotent = self.is_idempotent, policy = %self.policy.name(),
             pool = self.policy.has_pools().then(|| &**self.pool().name()),
             budget_left = budget.map(|budget| budget.left(Instant::now())),
