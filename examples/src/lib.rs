@@ -84,3 +84,16 @@ pub fn hello(name: &str) -> GreetResponse {
         greeting: format!("Hello, {name}!"),
     }
 }
+
+/// The pages of `docs/`: their programs compile, and run unless they would serve.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../docs/from-dubbo-go.md")]
+    struct FromDubboGo;
+
+    #[doc = include_str!("../../docs/from-tonic.md")]
+    struct FromTonic;
+
+    #[doc = include_str!("../../docs/testing.md")]
+    struct Testing;
+}
