@@ -102,20 +102,25 @@ impl Inner {
             service: ServiceKey::new(service),
             reason: format!("{error}"),
         })?;
-        let call = Request::new(key.interface(), "").invocation();
-        self.explain_call(key, &call).await
+        let roads = self.roads(&key, &Request::new(key.interface(), "").invocation());
+        self.explained(key, roads).await
     }
 
-    pub(super) async fn explain_call(
-        &self,
-        service: ServiceKey,
-        call: &Invocation,
-    ) -> Result<Explanation, Error> {
-        let directories = self.directories_of(&service);
-        let mut roads: Vec<_> = directories
+    /// The way of each reference to `service`, for `call`.
+    pub(super) fn roads(&self, service: &ServiceKey, call: &Invocation) -> Vec<Road> {
+        let directories = self.directories_of(service);
+        directories
             .iter()
             .map(|directory| Road::of(&**directory, call))
-            .collect();
+            .collect()
+    }
+
+    /// Of a service that there is no reference to, the registries are asked.
+    pub(super) async fn explained(
+        &self,
+        service: ServiceKey,
+        mut roads: Vec<Road>,
+    ) -> Result<Explanation, Error> {
         if roads.is_empty() {
             roads = self.ask(&service).await?;
         }

@@ -55,6 +55,11 @@ impl Told {
         self.exported.lock().push(url);
     }
 
+    /// What was told of is not told of any more.
+    pub(super) fn retracts(&self, url: &Url) {
+        self.exported.lock().retain(|known| known != url);
+    }
+
     /// What was told of as `before` is told of as `now`.
     pub(super) fn exchanges(&self, before: &Url, now: &Url) {
         let mut exported = self.exported.lock();

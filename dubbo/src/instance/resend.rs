@@ -94,6 +94,11 @@ impl Resending {
         })
     }
 
+    /// How calls are tried again.
+    pub(super) fn resend(&self) -> &Resend {
+        &self.resend
+    }
+
     /// Has changes of rules come into force, unless that has begun.
     pub(super) fn begin(&self, rules: &Rules) {
         if let Some(following) = self.following.lock().take() {

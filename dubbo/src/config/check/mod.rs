@@ -1,5 +1,6 @@
 // Long because it checks every section, each in a few lines.
 
+mod admin;
 mod observe;
 mod protocols;
 
@@ -56,6 +57,7 @@ pub(super) fn check(
     check.consumer();
     check.retry();
     check.metrics();
+    check.admin();
     check.otel();
 }
 

@@ -1,6 +1,8 @@
+use std::fmt;
+
 use dubbo_core::yaml::Section;
 
-use super::{ApplicationMigrationConfig, RegistryType, registry::TYPES, settings};
+use super::{ApplicationMigrationConfig, RegistryType, Secret, registry::TYPES, settings};
 
 settings! {
     /// `dubbo.application`: what this program is called (`docs/spec/config.md` §1.8).
@@ -41,6 +43,28 @@ settings! {
         register_mode: Option<RegistryType>,
         /// `migration`: how references that are followed both ways migrate.
         migration: ApplicationMigrationConfig,
+        /// `qos-enable`, by default false: whether operators are listened to, by HTTP and telnet (`docs/spec/config.md` §6.2).
+        qos_enable: Option<bool>,
+        /// `qos-check`, by default false: whether a start fails when the port for operators is taken.
+        qos_check: Option<bool>,
+        /// `qos-host`, by default 127.0.0.1, or all addresses where the port is that of `metrics.probe`, too: where operators
+        /// are listened to. Those from elsewhere need a permission.
+        qos_host: Option<String>,
+        /// `qos-port`, by default 22222: the port for operators. 0 is a free one.
+        qos_port: Option<u16>,
+        /// `qos-token`: who shows it, as `Authorization: Bearer <token>`, may do everything, wherever it comes from.
+        qos_token: Option<Secret>,
+        /// `qos-accept-foreign-ip`, by default false: whether callers that are neither on this machine nor on the list may
+        /// connect when the level of anonymous callers is `NONE`. It takes a `qos-token` then.
+        qos_accept_foreign_ip: Option<bool>,
+        /// `qos-accept-foreign-ip-whitelist`: addresses and networks, such as `10.0.0.0/8`, whose callers may do what is
+        /// `PROTECTED`.
+        qos_accept_foreign_ip_whitelist: Option<Vec<String>>,
+        /// `qos-anonymous-access-permission-level`, by default `PUBLIC`: what callers may do that are neither on this machine
+        /// nor on the list. `NONE` does not let them connect.
+        qos_anonymous_access_permission_level: Option<PermissionLevel>,
+        /// `qos-anonymous-access-allow-commands`: the commands that every caller may use.
+        qos_anonymous_access_allow_commands: Option<Vec<String>>,
     }
 }
 
@@ -69,6 +93,16 @@ impl ApplicationConfig {
             metadata_service_protocol: s.string("metadata-service-protocol"),
             register_mode: s.choice("register-mode", &TYPES),
             migration: ApplicationMigrationConfig::read(s),
+            qos_enable: s.bool("qos-enable"),
+            qos_check: s.bool("qos-check"),
+            qos_host: s.string("qos-host"),
+            qos_port: s.integer("qos-port", 0..=u16::MAX),
+            qos_token: s.string("qos-token").map(Secret::from),
+            qos_accept_foreign_ip: s.bool("qos-accept-foreign-ip"),
+            qos_accept_foreign_ip_whitelist: s.list("qos-accept-foreign-ip-whitelist"),
+            qos_anonymous_access_permission_level: s
+                .choice("qos-anonymous-access-permission-level", &LEVELS),
+            qos_anonymous_access_allow_commands: s.list("qos-anonymous-access-allow-commands"),
         }
     }
 }
@@ -82,6 +116,45 @@ pub enum MetadataType {
     /// `remote`: from the metadata report, or from the application where that fails.
     Remote,
 }
+
+/// What a caller of the port for operators may do (`docs/spec/config.md` §6.2), the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum PermissionLevel {
+    /// `NONE`: not even connect.
+    None,
+    /// `PUBLIC`: ask whether the program lives, is ready and has started.
+    Public,
+    /// `PROTECTED`: look at the program, and move its services.
+    Protected,
+    /// `PRIVATE`: everything.
+    Private,
+}
+
+impl PermissionLevel {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::Public => "PUBLIC",
+            Self::Protected => "PROTECTED",
+            Self::Private => "PRIVATE",
+        }
+    }
+}
+
+impl fmt::Display for PermissionLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+const LEVELS: [(&str, PermissionLevel); 4] = [
+    ("NONE", PermissionLevel::None),
+    ("PUBLIC", PermissionLevel::Public),
+    ("PROTECTED", PermissionLevel::Protected),
+    ("PRIVATE", PermissionLevel::Private),
+];
 
 /// As much as consumers add up for thousands of instances without trouble. Registries take more.
 const MAX_WEIGHT: u32 = 10_000;
