@@ -320,6 +320,7 @@ impl InstanceBuilder {
             last_tasks: Mutex::default(),
         });
         inner.admin.belongs_to(WeakInstance::of(&inner));
+        inner.shows_directories();
         Ok(Instance(inner))
     }
 }

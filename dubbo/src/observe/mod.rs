@@ -13,13 +13,16 @@ mod otel;
 mod prometheus;
 #[cfg(feature = "otel")]
 mod spans;
+pub(crate) mod tally;
 
 use std::{net::SocketAddr, sync::Arc};
 
 use dubbo_core::{extension::Extensions, http::HttpHandler};
 use tokio::time::Instant;
 
-use self::application::Application;
+#[cfg(feature = "prometheus")]
+pub(crate) use self::prometheus::Collect;
+use self::{application::Application, tally::Tally};
 use crate::{config::Config, error::Error, logging::Observer};
 
 /// What the events of the process are told to besides its log.
@@ -63,6 +66,7 @@ impl Telemetry {
         extensions: &Extensions,
     ) -> Result<Self, Error> {
         extensions.share(application.machine.clone());
+        extensions.share(Tally::of(config, application));
         #[cfg(any(feature = "otel", feature = "prometheus"))]
         let background = {
             let is_needed =
@@ -105,6 +109,14 @@ impl Telemetry {
             numbers.open().await?;
         }
         Ok(())
+    }
+
+    /// Has `collector` look its numbers up whenever numbers are asked for.
+    #[cfg(feature = "prometheus")]
+    pub(crate) fn ask(&self, collector: std::sync::Weak<dyn Collect>) {
+        if let Some(numbers) = &self.numbers {
+            numbers.ask(collector);
+        }
     }
 
     /// What answers with the numbers at `/metrics` of the port for operators: where there are any, and no other port for them.

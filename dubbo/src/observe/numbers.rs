@@ -3,7 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::Path,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use tokio::{runtime::Handle, sync::OnceCell, time::Instant};
 
 use super::{
     application::Application,
-    prometheus::{self, NumbersPage, Push, Recorder, Window},
+    prometheus::{self, Collect, NumbersPage, Push, Recorder, Window},
     refused,
 };
 use crate::{config::Config, error::Error};
@@ -40,7 +40,7 @@ impl Numbers {
         let Some(recorder) = prometheus::install(Window::of(&metrics.aggregation)) else {
             return Ok(None);
         };
-        recorder.know(application);
+        recorder.know(application, metrics.enable_metadata == Some(true));
         let labels = application.labels();
         // It is a counter in dubbo-go, and says that there is one.
         metrics::counter!("dubbo_application_info_total", &labels).absolute(1);
@@ -96,6 +96,10 @@ impl Numbers {
             }
         });
         Ok(listener)
+    }
+
+    pub(super) fn ask(&self, collector: Weak<dyn Collect>) {
+        self.recorder.ask(collector);
     }
 
     pub(super) fn page(&self) -> Option<Arc<dyn HttpHandler>> {

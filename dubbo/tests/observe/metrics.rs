@@ -29,7 +29,7 @@ fn service() -> GreeterServer<Answering<impl Fn(&Request<GreetRequest>) -> Resul
 pub(crate) async fn ask(address: SocketAddr, request: &str) -> (String, String) {
     let local = SocketAddr::from(([127, 0, 0, 1], address.port()));
     let mut io = TcpStream::connect(local).await.expect("it listens");
-    let request = format!("{request} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    let request = format!("{request} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     io.write_all(request.as_bytes()).await.expect("sent");
     let mut answer = String::new();
     io.read_to_string(&mut answer).await.expect("answered");

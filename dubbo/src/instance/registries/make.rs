@@ -61,6 +61,7 @@ impl Make<'_> {
             },
             timeout: Timeout::new(registry.timeout.unwrap_or(defaults::REGISTRY_TIMEOUT)),
             check: registry.check.unwrap_or(defaults::CHECK),
+            tally: self.extensions.shared(),
             url,
         })
     }

@@ -30,11 +30,16 @@ use dubbo_metadata::{
 };
 use dubbo_registry::matching::Category;
 use futures_util::FutureExt as _;
+use tokio::time::Instant;
 
 pub(super) use self::cache::Caches;
 use self::make::{Make, reports};
 use super::{export::application_name, host::without_hidden};
-use crate::{config::Config, error::Error};
+use crate::{
+    config::Config,
+    error::Error,
+    observe::tally::{Asked, Tally},
+};
 
 /// All registries of an instance, and the stores of metadata.
 pub(super) struct Registries {
@@ -58,6 +63,7 @@ pub(super) struct NamedRegistry {
     pub(super) zone: Option<String>,
     pub(super) weight: u32,
     roads: Roads,
+    tally: Arc<Tally>,
     timeout: Timeout,
     /// Whether a start fails when it does not answer in time. It always does when the registry refuses.
     check: bool,
@@ -284,11 +290,13 @@ impl NamedRegistry {
         let Some(registry) = &self.roads.interface else {
             return Ok(());
         };
-        let operation = format!("register {}", url.service_key());
-        self.checked(
-            self.within(&operation, self.timeout.now(), registry.register(url))
-                .await,
-        )
+        let service = url.service_key();
+        let (operation, began) = (format!("register {service}"), Instant::now());
+        let told = self.within(&operation, self.timeout.now(), registry.register(url));
+        let told = told.await;
+        let (took, interface) = (began.elapsed(), service.interface());
+        self.tally.asked(Asked::Register, interface, took, told.is_ok());
+        self.checked(told)
     }
 
     /// Takes one service back.
@@ -307,11 +315,12 @@ impl NamedRegistry {
             return Ok(());
         };
         let patience = self.timeout.now() + application.publish;
-        let registered = application.provider.register();
-        self.checked(
-            self.within("register the application", patience, registered)
-                .await,
-        )
+        let (registered, began) = (application.provider.register(), Instant::now());
+        let told = self.within("register the application", patience, registered);
+        let told = told.await;
+        let what = Asked::RegisterApplication;
+        self.tally.asked(what, "", began.elapsed(), told.is_ok());
+        self.checked(told)
     }
 
     /// Takes the application back.
@@ -340,6 +349,22 @@ impl NamedRegistry {
     ///
     /// They cannot be followed. A registry that does not answer is no error here but a state of the subscription.
     pub(super) async fn subscribe(
+        &self,
+        path: Path,
+        consumer: &Url,
+    ) -> Result<Subscription<RegistrySnapshot>, RegistryError> {
+        let began = Instant::now();
+        let subscribed = self.follow(path, consumer).await;
+        let what = match path {
+            Path::Application => Asked::SubscribeApplication,
+            Path::Interface => Asked::Subscribe,
+        };
+        let (took, service) = (began.elapsed(), consumer.service_key());
+        self.tally.asked(what, service.interface(), took, subscribed.is_ok());
+        Ok(self.tally.follow(subscribed?))
+    }
+
+    async fn follow(
         &self,
         path: Path,
         consumer: &Url,

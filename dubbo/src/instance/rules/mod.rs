@@ -23,6 +23,7 @@ use super::{Instance, export::application_name, registries::url};
 use crate::{
     config::{Config, defaults},
     error::Error,
+    observe::tally::Tally,
 };
 
 impl Instance {
@@ -61,6 +62,7 @@ impl Rules {
         let mut add = |id: &str, registry, group: &str, timeout: Duration| -> Result<(), Error> {
             let url = url::of(id, registry, &config.metadata);
             let center = extensions.create::<dyn ConfigCenter>(url.protocol(), &url)?;
+            let center = extensions.shared::<Tally>().center(center);
             centers.push((center, group.to_owned()));
             patience = patience.max(timeout);
             Ok(())

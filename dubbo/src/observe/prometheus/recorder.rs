@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Instant,
 };
 
@@ -26,6 +29,8 @@ pub(crate) struct Recorder {
     families: RwLock<BTreeMap<String, Family>>,
     helps: Mutex<HashMap<String, String>>,
     applications: RwLock<BTreeMap<String, Application>>,
+    /// Whether what is counted of metadata is shown.
+    shows_metadata: AtomicBool,
     noted: Mutex<Instant>,
     collectors: Mutex<Vec<Weak<dyn Collect>>>,
 }
@@ -50,6 +55,7 @@ impl Recorder {
             families: RwLock::default(),
             helps: Mutex::default(),
             applications: RwLock::default(),
+            shows_metadata: AtomicBool::new(false),
             noted: Mutex::new(Instant::now()),
             collectors: Mutex::default(),
         }
@@ -59,8 +65,10 @@ impl Recorder {
         self.window
     }
 
-    /// Has the numbers of an application that are told by its name alone say all that there is to say about it.
-    pub(crate) fn know(&self, application: &Application) {
+    /// Has the numbers of an application that are told by its name alone say all that there is to say about it. Those of
+    /// metadata are shown from now on if `with_metadata` says so, of whatever application.
+    pub(crate) fn know(&self, application: &Application, with_metadata: bool) {
+        self.shows_metadata.fetch_or(with_metadata, Relaxed);
         let mut applications = self.applications.write();
         applications.insert(application.name.clone(), application.clone());
     }
@@ -138,6 +146,9 @@ impl Recorder {
         family: fn() -> Family,
         among: fn(&mut Family) -> Option<&mut BTreeMap<String, Arc<T>>>,
     ) -> Option<Arc<T>> {
+        if text::is_of_metadata(key.name()) && !self.shows_metadata.load(Relaxed) {
+            return None;
+        }
         let labels = self.labels(key);
         let name = text::name(key.name());
         let mut families = self.families.write();

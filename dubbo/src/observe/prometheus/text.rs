@@ -167,6 +167,13 @@ pub(super) fn is_of_application(name: &str) -> bool {
     name.starts_with("dubbo_metadata_push_num_") || name == "dubbo_push_rt_milliseconds"
 }
 
+/// Whether a number is about metadata, and so of those that `metrics.enable-metadata` is about.
+pub(super) fn is_of_metadata(name: &str) -> bool {
+    ["dubbo_metadata_", "dubbo_mapping_", "dubbo_push_rt_"]
+        .iter()
+        .any(|of| name.starts_with(of))
+}
+
 /// A name with what Prometheus does not take in names replaced.
 pub(super) fn name(name: &str) -> String {
     sane(name, |c| {

@@ -123,14 +123,24 @@ fn aggregates_can_be_left_out() {
 #[test]
 fn what_names_its_application_alone_gets_all_its_labels() {
     let recorder = recorder(true);
-    recorder.know(&Application {
+    let application = Application {
         name: "shop".to_owned(),
         version: "1".to_owned(),
         machine: Machine {
             hostname: "h".to_owned(),
             ip: "10.0.0.1".to_owned(),
         },
+    };
+    recorder.know(&application, false);
+    with_local_recorder(&recorder, || {
+        counter!("dubbo_metadata_push_num_total", "app" => "shop").increment(1);
     });
+    assert_eq!(
+        recorder.text(Instant::now()),
+        "",
+        "nobody has asked for metadata"
+    );
+    recorder.know(&application, true);
     with_local_recorder(&recorder, || {
         for app in ["shop", "other"] {
             counter!("dubbo_metadata_push_num_total", "app" => app).increment(1);
