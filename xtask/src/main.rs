@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod browser;
 mod chaos;
 mod ci;
 mod codegen;
@@ -87,6 +88,12 @@ const COMMANDS: &[Command] = &[
         args: "dubbo|hessian2|triple",
         about: "measure beside peers in one run, and write the ratios to bench/NAME.json",
         run: bench::run,
+    },
+    Command {
+        name: "browser",
+        args: "",
+        about: "look at the page for operators in a headless browser, and take a picture of it",
+        run: |args| finish(browser::run(args)),
     },
     Command {
         name: "chaos",

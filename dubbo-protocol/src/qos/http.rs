@@ -67,7 +67,7 @@ async fn answer(request: Request<Incoming>, routes: &Routes) -> Response<HttpBod
     let path = path.to_owned();
     let request = request.map(|body| {
         HttpBody::new(Bounded {
-            body,
+            body: Some(body),
             left: MAX_BODY,
         })
     });
@@ -95,9 +95,9 @@ fn text(status: StatusCode, text: String) -> Response<HttpBody> {
     response
 }
 
-/// A body that is broken off where it is too large.
+/// A body that is broken off where it is too large. Nothing follows that.
 struct Bounded {
-    body: Incoming,
+    body: Option<Incoming>,
     left: usize,
 }
 
@@ -109,7 +109,10 @@ impl Body for Bounded {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        let Some(frame) = ready!(Pin::new(body).poll_frame(cx)) else {
             return Poll::Ready(None);
         };
         let frame = frame?;
@@ -117,6 +120,7 @@ impl Body for Bounded {
         match self.left.checked_sub(len) {
             Some(left) => self.left = left,
             None => {
+                self.body = None;
                 let refusal = format!("the body is over the limit of {MAX_BODY} bytes");
                 return Poll::Ready(Some(Err(refusal.into())));
             }
@@ -125,11 +129,12 @@ impl Body for Bounded {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Incoming::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let body = self.body.as_ref();
+        body.map_or_else(SizeHint::default, Incoming::size_hint)
     }
 }
 

@@ -5,6 +5,7 @@
 //! that is silent for half a second, is talked to in lines. There is room for few connections, each request and answer is
 //! bounded in size and time, and no connection is kept.
 
+mod call;
 mod http;
 mod lines;
 mod listener;
@@ -12,6 +13,7 @@ mod routes;
 mod telnet;
 
 pub use self::{
+    call::call_json,
     listener::Listener,
     routes::{Routes, Said, Shell},
 };

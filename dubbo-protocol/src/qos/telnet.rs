@@ -40,9 +40,8 @@ where
         };
         let line = match typed {
             Typed::End => return Ok(()),
-            Typed::Interrupt(answer) => {
-                terminal.write(answer).await?;
-                terminal.write(b"\r\n").await?;
+            Typed::Interrupt(mark) => {
+                terminal.interrupted(mark).await?;
                 continue;
             }
             Typed::Line(line) if line.is_empty() => continue,
@@ -54,9 +53,9 @@ where
             }
         };
         match terminal.during(answer(shell, peer, &line)).await? {
-            Some(Said::Text(text)) => terminal.say(&text).await?,
-            Some(Said::Bye(text)) => return terminal.say(&text).await,
-            None => {}
+            Ok(Said::Text(text)) => terminal.say(&text).await?,
+            Ok(Said::Bye(text)) => return terminal.say(&text).await,
+            Err(mark) => terminal.interrupted(mark).await?,
         }
     }
 }
@@ -104,25 +103,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Terminal<S> {
         }
     }
 
-    /// Waits for `answer`; `None` when it is interrupted.
-    async fn during(&mut self, answer: impl Future<Output = Said>) -> io::Result<Option<Said>> {
+    /// Waits for `answer`, or until it is interrupted: then there is the mark that is to be answered.
+    async fn during(
+        &mut self,
+        answer: impl Future<Output = Said>,
+    ) -> io::Result<Result<Said, &'static [u8]>> {
         let mut answer = std::pin::pin!(answer);
         loop {
             // Lines that wait are few: who types on waits for answers now and then.
             let can_read = !self.is_over && self.typed.len() < MOST_WAITING;
             tokio::select! {
                 biased;
-                said = answer.as_mut() => return Ok(Some(said)),
+                said = answer.as_mut() => return Ok(Ok(said)),
                 read = self.read(), if can_read => read?,
             }
-            let interrupt = self
-                .typed
-                .iter()
-                .rposition(|typed| matches!(typed, Typed::Interrupt(_)));
-            if let Some(at) = interrupt {
-                // What was typed before it is not meant any more. It is answered by itself.
-                self.typed.drain(..at);
-                return Ok(None);
+            let last = self.typed.iter().enumerate().rev();
+            let interrupt = last.into_iter().find_map(|(at, typed)| match typed {
+                Typed::Interrupt(mark) => Some((at, *mark)),
+                _ => None,
+            });
+            if let Some((at, mark)) = interrupt {
+                // What was typed before it is not meant any more.
+                self.typed.drain(..=at);
+                return Ok(Err(mark));
             }
         }
     }
@@ -135,6 +138,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Terminal<S> {
             self.typed.extend(self.lines.take(byte));
         }
         Ok(())
+    }
+
+    async fn interrupted(&mut self, mark: &[u8]) -> io::Result<()> {
+        self.write(mark).await?;
+        self.write(b"\r\n").await
     }
 
     /// Says `text`, in lines as a telnet has them.

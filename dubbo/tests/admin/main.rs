@@ -2,6 +2,7 @@
 //! registries and come back. Also the hooks of a program.
 
 mod access;
+mod browser;
 mod commands;
 mod hooks;
 mod presence;

@@ -16,8 +16,7 @@ async fn the_status_is_json_with_services_references_retries_and_breakers() {
     let dead = format!("tri://{}", nobody.local_addr().expect("bound"));
     drop(nobody);
     let probe = Probe::new();
-    let retry =
-        "retry: {policies: {all: {max-attempts: 3, breaker: {minimum-calls: 1, failure-rate: 1}}}}";
+    let retry = "retry: {policies: {all: {max-attempts: 3, breaker: quick}}, breakers: {quick: {count: 1, min-calls: 1}}}";
     let sections = format!(
         "{QOS}, {HASTY}, {retry}, consumer: {{references: {{GreeterClient: {{url: '{};{dead}', loadbalance: roundrobin}}}}}}",
         url_of(&provider)

@@ -72,13 +72,13 @@ async fn a_body_over_a_mebibyte_is_refused_or_broken_off() {
     assert_eq!(body, "the body is over the limit of 1048576 bytes\n");
 
     let mut chunked = b"POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
-    for _ in 0..17 {
+    for _ in 0..16 {
         chunked.extend_from_slice(b"10000\r\n");
         chunked.extend_from_slice(&[b'x'; 0x10000]);
         chunked.extend_from_slice(b"\r\n");
     }
-    chunked.extend_from_slice(b"0\r\n\r\n");
-    let (_, body) = ask(&listener, &chunked[..chunked.len() - 5]).await;
+    chunked.extend_from_slice(b"1\r\nx\r\n");
+    let (_, body) = ask(&listener, &chunked).await;
     assert!(
         body.ends_with("the body is over the limit of 1048576 bytes"),
         "{body}"
