@@ -6,6 +6,7 @@ fn main() -> Result<(), dubbo_build::Error> {
             "../../proto/dubbo/interop/v1/interop.proto",
             "proto/stranger.proto",
             "../../proto/grpc/health/v1/health.proto",
+            "../../proto/grpc/reflection/v1alpha/reflection.proto",
         ],
         &["../../proto", "proto"],
     )

@@ -32,6 +32,13 @@ pub mod health {
     dubbo::include_proto!("grpc.health.v1");
 }
 
+/// The messages and the client of what older gRPC clients ask a server about itself.
+pub mod reflection {
+    #![allow(missing_docs, reason = "generated")]
+
+    dubbo::include_proto!("grpc.reflection.v1alpha");
+}
+
 pub use arguments::Arguments;
 pub use held::Notice;
 

@@ -116,7 +116,7 @@ pub(crate) fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
 }
 
 /// What can be inflated: all of it, unless it was cut.
-fn inflated(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn inflated(bytes: &[u8]) -> Vec<u8> {
     let mut decoder = GzDecoder::new(bytes);
     let mut all = Vec::new();
     let mut buffer = [0; 4096];

@@ -14,6 +14,7 @@ use interop::{
         GreeterClient, PingMessage, ShouterClient, SleepRequest, StrangerClient,
     },
     health::{HealthCheckRequest, HealthClient},
+    reflection::ServerReflectionClient,
 };
 use prost::Message;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,7 @@ use crate::{
     raw_client::Until,
     reading::attachments,
     record::Stream,
+    reflected,
     told::{Told, lists},
     users,
 };
@@ -158,6 +160,11 @@ impl Plan {
                     shown,
                 )
                 .await
+            }
+            "ServerReflectionInfo" => {
+                let client: ServerReflectionClient = refer(instance, options).await;
+                let call = client.server_reflection_info(self.requests());
+                many(call, self, reflected::shown).await
             }
             method => {
                 let client: GreeterClient = refer(instance, options).await;

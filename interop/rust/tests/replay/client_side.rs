@@ -8,14 +8,14 @@ use dubbo_test::{
 use tokio::sync::oneshot;
 
 use crate::{
-    body,
+    body, by_hand,
     calls::{Plan, headers_alone_tell},
     messages,
     reading::{self, Outcome, attachments},
     record::{End, Half, RECORDINGS, Stream},
     script::{Script, Seen},
     sheet::{Difference, Sheet},
-    table::{Finding, Findings, Side, TRIPLE},
+    table::{Findings, Side, TRIPLE},
     values::Thrown,
 };
 
@@ -24,15 +24,13 @@ async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says
     let mut findings = Findings::new(Side::Client);
     for recording in RECORDINGS {
         for stream in recording.streams() {
-            let finding = if messages::are_known(&stream.path()) {
-                Box::pin(soon(&stream.label, replay(&stream))).await
-            } else {
-                Finding::NotServed
-            };
-            findings.add(recording.name, &stream.label, finding);
+            let differences = Box::pin(soon(&stream.label, replay(&stream))).await;
+            findings.add(recording.name, &stream.label, differences);
         }
     }
-    findings.hold_against(TRIPLE, |label| !label.starts_with("connection "));
+    findings.hold_against(TRIPLE, |key| {
+        !key.is_of_a_connection() && !by_hand::is(&key.file)
+    });
 }
 
 /// An instance that only calls.
@@ -41,7 +39,7 @@ pub(crate) fn consumer() -> Instance {
     builder.build().expect("a valid configuration")
 }
 
-async fn replay(stream: &Stream) -> Finding {
+async fn replay(stream: &Stream) -> Vec<Difference> {
     if messages::are_msgpack(stream) {
         return refused();
     }
@@ -73,21 +71,21 @@ async fn replay(stream: &Stream) -> Finding {
     let recorded = whole(requested(stream, &as_recorded(stream)), meant);
     let request = seen.map_or_else(Sheet::default, |seen| requested(stream, &seen));
     let ours = whole(request, told.sheet(with_text));
-    Finding::Differences(Sheet::differences(&recorded, &ours))
+    Sheet::differences(&recorded, &ours)
 }
 
 /// A client of ours that should send msgpack is none: its configuration is refused by name.
-fn refused() -> Finding {
+fn refused() -> Vec<Difference> {
     let text = "dubbo: {consumer: {references: {R: {serialization: msgpack}}}}";
     let builder = Instance::load_with(&LoadOptions::text("replay.yaml", text)).expect("YAML");
     let errors = builder.build().map(drop).expect_err("refused").to_string();
     let named =
         "R.serialization: `msgpack` is not supported; `protobuf`, `json` and `hessian2` are";
     assert!(errors.contains(named), "{errors}");
-    Finding::Differences(vec![Difference {
+    vec![Difference {
         kind: "configuration".to_owned(),
         shown: errors,
-    }])
+    }]
 }
 
 fn whole(request: Sheet, told: Sheet) -> Sheet {

@@ -16,7 +16,7 @@ use crate::{
     record::{RECORDINGS, Recording},
     server_side::serve,
     sheet::Sheet,
-    table::{Finding, Findings, Side, TRIPLE},
+    table::{CONNECTION, Findings, Key, Side, TRIPLE},
     wire::{Wire, push, settings},
 };
 
@@ -35,7 +35,7 @@ async fn our_server_treats_connections_as_recorded_or_as_the_table_says() {
             );
         }
     }
-    findings.hold_against(TRIPLE, |label| label.starts_with(LABEL));
+    findings.hold_against(TRIPLE, Key::is_of_a_connection);
 }
 
 /// The clock stands unless it is moved, so that nothing is late however slow the machine is.
@@ -58,7 +58,7 @@ async fn our_client_treats_connections_as_recorded_or_as_the_table_says() {
             );
         }
     }
-    findings.hold_against(TRIPLE, |label| label.starts_with(LABEL));
+    findings.hold_against(TRIPLE, Key::is_of_a_connection);
 }
 
 /// Does to our server what the recorded client did.
@@ -147,8 +147,8 @@ fn add(
     ours: &Conduct,
 ) {
     let differences = Sheet::differences(&recorded.sheet(), &ours.sheet());
-    let label = format!("{LABEL}{}", connection.number);
-    findings.add(recording.name, &label, Finding::Differences(differences));
+    let label = format!("{CONNECTION}{}", connection.number);
+    findings.add(recording.name, &label, differences);
 }
 
 /// What our side does.
@@ -230,8 +230,6 @@ impl Conduct {
         sheet
     }
 }
-
-const LABEL: &str = "connection ";
 
 /// Longer than the test takes on a machine with much else to do.
 const STANDSTILL: Duration = Duration::from_mins(1);

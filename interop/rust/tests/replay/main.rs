@@ -2,6 +2,7 @@
 //! our client. `interop/replay/table.tsv` says for every record what has to come of it.
 
 mod body;
+mod by_hand;
 mod calls;
 mod classic;
 mod client_side;
@@ -10,9 +11,11 @@ mod consumers;
 mod cut;
 mod messages;
 mod party;
+mod plain;
 mod raw_client;
 mod reading;
 mod record;
+mod reflected;
 mod script;
 mod server_side;
 mod sheet;

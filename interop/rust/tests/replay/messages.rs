@@ -8,6 +8,7 @@ use interop::{
         SleepRequest, SleepResponse,
     },
     health::{HealthCheckRequest, HealthCheckResponse},
+    reflection::ServerReflectionRequest,
 };
 use pbjson_types::Empty;
 use prost::Message;
@@ -15,8 +16,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::{
-    body,
+    body, plain,
     record::{Half, Headers, Stream},
+    reflected,
     sheet::Sheet,
     values::{Detail, Thrown, shown as value},
     wrapped::{self, Wrapper},
@@ -84,6 +86,7 @@ fn requests(path: &str, half: &Half) -> Vec<String> {
         "echo" => json::<EchoMessage>,
         "fail" => json::<FailRequest>,
         "ping" => json::<PingMessage>,
+        "serverreflectioninfo" => json::<ServerReflectionRequest>,
         "sleep" => json::<SleepRequest>,
         _ => json::<GreetRequest>,
     };
@@ -98,17 +101,11 @@ fn responses(path: &str, half: &Half) -> Vec<String> {
         "echo" => json::<EchoMessage>,
         "fail" => json::<Empty>,
         "ping" => json::<PingMessage>,
+        "serverreflectioninfo" => reflected::read,
         "sleep" => json::<SleepResponse>,
         _ => json::<GreetResponse>,
     };
     all(half, decode)
-}
-
-/// Whether the contracts or the health service have what `path` names, or did have if it were there.
-pub(crate) fn are_known(path: &str) -> bool {
-    path.starts_with("/dubbo.interop.v1.")
-        || path.starts_with("/grpc.health.v1.Health/")
-        || are_wrapped(path)
 }
 
 /// Whether what `path` names is a service without protobuf.
@@ -146,7 +143,7 @@ fn method(path: &str) -> String {
 
 fn all(half: &Half, decode: fn(&[u8]) -> String) -> Vec<String> {
     let decode = if are_json(&half.headers) {
-        sorted
+        plain::sorted
     } else {
         decode
     };
@@ -154,12 +151,6 @@ fn all(half: &Half, decode: fn(&[u8]) -> String) -> Vec<String> {
         .iter()
         .map(|bytes| decode(bytes))
         .collect()
-}
-
-/// JSON as it is, but for white space and the order of its fields.
-fn sorted(bytes: &[u8]) -> String {
-    let value: Result<Value, _> = serde_json::from_slice(bytes);
-    value.map_or_else(|e| format!("{bytes:02x?}: {e}"), |value| value.to_string())
 }
 
 fn json<M: Message + Default + Serialize>(bytes: &[u8]) -> String {

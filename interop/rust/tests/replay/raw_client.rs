@@ -35,17 +35,7 @@ impl RawClient {
     /// Sends the request of a record, frame by frame.
     pub(crate) async fn replay(&mut self, stream: &Stream) -> Exchange {
         let mut exchange = self.open(&stream.request.headers).await;
-        let mut rest = Bytes::from(stream.request.data.clone());
-        let mut ended = false;
-        let frames = stream.all_frames();
-        for frame in frames.filter(|frame| frame.by_client && frame.kind == "DATA") {
-            let part = rest.split_to(frame.len.min(rest.len()));
-            exchange.call.data(part, frame.ends_stream);
-            ended = frame.ends_stream;
-        }
-        if !ended {
-            exchange.call.data(rest, stream.half_closes());
-        }
+        exchange.send(stream, stream.half_closes());
         exchange
     }
 
@@ -69,10 +59,7 @@ impl RawClient {
             .body(())
             .expect("a request");
         *request.headers_mut() = header_map(headers);
-        Exchange {
-            half: Half::default(),
-            call: self.client.open(request, false).await,
-        }
+        Exchange::of(self.client.open(request, false).await)
     }
 }
 
@@ -90,7 +77,9 @@ impl Stream {
     /// Whether its client would have half-closed if the answer had not been faster: what takes one message does so at
     /// once, while a stream both ways may have stayed open on purpose.
     pub(crate) fn half_closes(&self) -> bool {
-        self.request.end == End::Complete || !self.path().ends_with("/GreetBidi")
+        let both_ways = ["/GreetBidi", "/ServerReflectionInfo"];
+        self.request.end == End::Complete
+            || !both_ways.iter().any(|method| self.path().ends_with(method))
     }
 
     /// How far its client read the answer.
@@ -117,6 +106,33 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    pub(crate) fn of(call: Call) -> Self {
+        Self {
+            half: Half::default(),
+            call,
+        }
+    }
+
+    /// Sends the data of a recorded request, frame by frame. One whose end was not seen is ended here if it `half_closes`.
+    pub(crate) fn send(&mut self, stream: &Stream, half_closes: bool) {
+        let mut rest = Bytes::from(stream.request.data.clone());
+        let mut ended = false;
+        let frames = stream.all_frames();
+        for frame in frames.filter(|frame| frame.by_client && frame.kind == "DATA") {
+            let part = rest.split_to(frame.len.min(rest.len()));
+            self.call.data(part, frame.ends_stream);
+            ended = frame.ends_stream;
+        }
+        if !ended {
+            self.call.data(rest, half_closes);
+        }
+    }
+
+    /// Ends a request that was left open.
+    pub(crate) fn half_close(&mut self) {
+        self.call.data(Bytes::new(), true);
+    }
+
     pub(crate) fn stream(&self) -> u32 {
         self.call.stream()
     }

@@ -7,7 +7,7 @@ use percent_encoding::percent_decode;
 use prost::Message;
 
 use crate::{
-    messages,
+    messages, plain,
     record::{End, Half, Headers, text},
     sheet::Sheet,
 };
@@ -29,8 +29,8 @@ pub(crate) fn answer(path: &str, half: &Half) -> Sheet {
     );
     if content == "application/grpc" {
         messages::put_responses(&mut sheet, path, half);
-    } else if !half.data.is_empty() {
-        sheet.put("body", text(&half.data));
+    } else {
+        plain::put(&mut sheet, path, half);
     }
     sheet.put("content", content);
     sheet.put_lists("header", &attachments(first));
@@ -139,7 +139,7 @@ pub(crate) fn attachments(block: &Headers) -> BTreeMap<String, Vec<String>> {
 /// The content type without what comes after `application/grpc`: Java's answers leave it out (§2.2).
 fn content(headers: &Headers) -> String {
     let full = headers.text("content-type").unwrap_or_default();
-    if full.starts_with("application/grpc") {
+    if full.starts_with("application/grpc") && !full.starts_with("application/grpc-web") {
         "application/grpc".to_owned()
     } else {
         full
@@ -150,6 +150,7 @@ fn end(end: &End) -> String {
     match end {
         End::Complete => "complete".to_owned(),
         End::Open => "open".to_owned(),
+        End::GoneAway => "connection given up".to_owned(),
         End::Reset {
             by_client: true, ..
         } => "cancelled".to_owned(),
@@ -174,8 +175,9 @@ struct RpcStatus {
 
 /// What belongs to HTTP, gRPC and Triple (§3); what clients of Dubbo say on every call (§3.1, §4.1); and the label of a
 /// case, of which the recordings were cleaned.
-pub(crate) const NO_ATTACHMENTS: [&str; 24] = [
+pub(crate) const NO_ATTACHMENTS: [&str; 25] = [
     "accept-encoding",
+    "alt-svc",
     "content-length",
     "content-type",
     "date",

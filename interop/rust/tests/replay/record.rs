@@ -46,7 +46,7 @@ pub(crate) const RECORDINGS: [Recording; 15] = [
     served("go/triple-msgpack"),
 ];
 
-const fn served(name: &'static str) -> Recording {
+pub(crate) const fn served(name: &'static str) -> Recording {
     Recording {
         name,
         grouped: false,
@@ -79,25 +79,20 @@ impl Recording {
             .collect()
     }
 
-    fn records(self, kind: &str) -> impl Iterator<Item = Value> {
+    fn records(self, kind: &'static str) -> impl Iterator<Item = Value> {
+        let all = self.all_records().into_iter();
+        all.filter(move |record| record["kind"] == kind)
+    }
+
+    /// All that was recorded, in order.
+    pub(crate) fn all_records(self) -> Vec<Value> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dubbo-test/golden");
         let file = folder.join(self.name).with_extension("jsonl");
         let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let records: Vec<Value> = text
-            .lines()
-            .filter(|line| {
-                let record: Kind<'_> = serde_json::from_str(line).expect(self.name);
-                record.kind == kind
-            })
+        text.lines()
             .map(|line| serde_json::from_str(line).expect(self.name))
-            .collect();
-        records.into_iter()
+            .collect()
     }
-}
-
-#[derive(Deserialize)]
-struct Kind<'a> {
-    kind: &'a str,
 }
 
 /// One call.
@@ -140,6 +135,8 @@ pub(crate) enum End {
     /// Not, for as long as it was looked at.
     #[default]
     Open,
+    /// With the connection, which was given up.
+    GoneAway,
     Reset {
         by_client: bool,
         code: String,
@@ -228,6 +225,7 @@ impl From<WrittenHalf> for Half {
                 by_client: written.rst_by.as_deref() == Some("c2s"),
                 code: code.to_owned(),
             },
+            ("goaway", _) => End::GoneAway,
             _ => End::Open,
         };
         Self {
@@ -241,7 +239,7 @@ impl From<WrittenHalf> for Half {
 }
 
 impl From<Vec<(String, String)>> for Headers {
-    /// A byte that is not UTF-8 was written as U+FFFD. The only such byte here is Dubbo Java's `é`
+    /// A byte that is not UTF-8 was written as U+FFFD. What it was matters only where it is Dubbo Java's `é`
     /// (`docs/spec/triple.md` §3.2).
     fn from(pairs: Vec<(String, String)>) -> Self {
         let raw = |value: String| {

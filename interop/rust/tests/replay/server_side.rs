@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use dubbo::{
     Instance,
-    config::{ProtocolConfig, ServiceConfig, ShutdownConfig},
+    config::{ProtocolConfig, ServiceConfig, ShutdownConfig, TripleConfig},
 };
 use dubbo_test::soon;
 use interop::{
@@ -14,17 +14,22 @@ use interop::{
 };
 
 use crate::{
-    messages,
+    by_hand,
     raw_client::{RawClient, Until},
     reading::answer,
     record::{End, RECORDINGS, Recording, Stream},
-    sheet::Sheet,
+    sheet::{Difference, Sheet},
     shutdown,
-    table::{Finding, Findings, Side, TRIPLE},
+    table::{Findings, Side, TRIPLE},
 };
 
 /// Our server, as the provider of a recording served.
 pub(crate) async fn serve(grouped: bool) -> (Instance, SocketAddr) {
+    serve_with(grouped, TripleConfig::new()).await
+}
+
+/// Our server with these settings.
+pub(crate) async fn serve_with(grouped: bool, settings: TripleConfig) -> (Instance, SocketAddr) {
     let options = if grouped {
         ServiceConfig::new().group("g1").version("1.0.0")
     } else {
@@ -32,7 +37,7 @@ pub(crate) async fn serve(grouped: bool) -> (Instance, SocketAddr) {
     };
     let instance = Instance::builder()
         .application("replay-provider")
-        .protocol("tri", ProtocolConfig::tri().port(0))
+        .protocol("tri", ProtocolConfig::tri().port(0).triple(settings))
         // Nobody here needs time to notice that the provider leaves, or calls once more.
         .shutdown(
             ShutdownConfig::new()
@@ -60,7 +65,9 @@ async fn recorded_requests_are_answered_as_recorded_or_as_the_table_says() {
             replay(recording, &mut findings).await;
         }
     }
-    findings.hold_against(TRIPLE, |label| !label.starts_with("connection "));
+    findings.hold_against(TRIPLE, |key| {
+        !key.is_of_a_connection() && !by_hand::is(&key.file)
+    });
 }
 
 /// All calls of a recording go over one connection, which none of them may break.
@@ -68,17 +75,13 @@ async fn replay(recording: Recording, findings: &mut Findings) {
     let (instance, address) = serve(recording.grouped).await;
     let mut client = RawClient::connect(address).await;
     for stream in recording.streams() {
-        let finding = if messages::are_known(&stream.path()) {
-            soon(&stream.label, replay_one(&mut client, &stream)).await
-        } else {
-            Finding::NotServed
-        };
-        findings.add(recording.name, &stream.label, finding);
+        let differences = soon(&stream.label, replay_one(&mut client, &stream)).await;
+        findings.add(recording.name, &stream.label, differences);
     }
     instance.shutdown(Duration::ZERO).await;
 }
 
-async fn replay_one(client: &mut RawClient, stream: &Stream) -> Finding {
+async fn replay_one(client: &mut RawClient, stream: &Stream) -> Vec<Difference> {
     let mut exchange = client.replay(stream).await;
     exchange.read(stream.read_until()).await;
     let ours = match stream.response.end {
@@ -89,5 +92,5 @@ async fn replay_one(client: &mut RawClient, stream: &Stream) -> Finding {
     };
     let path = stream.path();
     let recorded = answer(&path, &stream.response);
-    Finding::Differences(Sheet::differences(&recorded, &answer(&path, ours)))
+    Sheet::differences(&recorded, &answer(&path, ours))
 }

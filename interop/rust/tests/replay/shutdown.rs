@@ -11,7 +11,7 @@ use crate::{
     record::{RECORDINGS, Recording},
     server_side::serve,
     sheet::Sheet,
-    table::{Finding, Findings},
+    table::Findings,
 };
 
 /// Replays a recording of a shutdown: once everything is under way our server is told to end, as the recorded one was.
@@ -35,11 +35,7 @@ pub(crate) async fn replay(recording: Recording, findings: &mut Findings) {
         let ours = exchange.read(stream.read_until()).await;
         let recorded = answer(&path, &stream.response);
         let differences = Sheet::differences(&recorded, &answer(&path, ours));
-        findings.add(
-            recording.name,
-            &stream.label,
-            Finding::Differences(differences),
-        );
+        findings.add(recording.name, &stream.label, differences);
     }
     shutdown.await.expect("no panic");
 }

@@ -15,6 +15,9 @@ pub(crate) const TRIPLE: &str = "table.tsv";
 /// What was recorded over the classic protocol.
 pub(crate) const DUBBO: &str = "dubbo.tsv";
 
+/// What the labels of connections begin with.
+pub(crate) const CONNECTION: &str = "connection ";
+
 /// Which side of a record is ours when it is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
@@ -28,7 +31,6 @@ enum Verdict {
     /// In these kinds of entries.
     Differs(BTreeSet<String>),
     Equal,
-    Later,
 }
 
 /// One record, as one side sees it.
@@ -39,20 +41,18 @@ pub(crate) struct Key {
     pub(crate) label: String,
 }
 
-/// What the replay of a record found.
-#[derive(Debug)]
-pub(crate) enum Finding {
-    /// Where ours was another than the recorded side; nowhere, if it was the same.
-    Differences(Vec<Difference>),
-    /// Nothing of ours speaks what the record has.
-    NotServed,
+impl Key {
+    /// Whether it is about a connection, and not about a call.
+    pub(crate) fn is_of_a_connection(&self) -> bool {
+        self.label.starts_with(CONNECTION)
+    }
 }
 
 /// The findings of one side of the records.
 #[derive(Debug)]
 pub(crate) struct Findings {
     side: Side,
-    found: BTreeMap<Key, Finding>,
+    found: BTreeMap<Key, Vec<Difference>>,
 }
 
 impl Findings {
@@ -63,13 +63,14 @@ impl Findings {
         }
     }
 
-    pub(crate) fn add(&mut self, file: &str, label: &str, finding: Finding) {
+    /// Adds where ours was another than the recorded side: nowhere, if it was the same.
+    pub(crate) fn add(&mut self, file: &str, label: &str, differences: Vec<Difference>) {
         let key = Key {
             side: self.side,
             file: file.to_owned(),
             label: label.to_owned(),
         };
-        let before = self.found.insert(key, finding);
+        let before = self.found.insert(key, differences);
         assert!(before.is_none(), "two records are {file} {label}");
     }
 
@@ -78,13 +79,13 @@ impl Findings {
     /// # Panics
     ///
     /// If the table is not true, with every row that is not.
-    pub(crate) fn hold_against(self, table: &str, concern: impl Fn(&str) -> bool) {
+    pub(crate) fn hold_against(self, table: &str, concern: impl Fn(&Key) -> bool) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../replay")
             .join(table);
         let text = fs::read_to_string(path).expect(table);
         let mut rows = rows(&text).expect(table);
-        rows.retain(|key, _| key.side == self.side && concern(&key.label));
+        rows.retain(|key, _| key.side == self.side && concern(key));
         let report = self.held_against(rows);
         assert!(
             report.is_empty(),
@@ -94,18 +95,16 @@ impl Findings {
 
     fn held_against(self, mut rows: BTreeMap<Key, Verdict>) -> String {
         let mut report = String::new();
-        for (key, finding) in self.found {
+        for (key, differences) in self.found {
             let told = rows.remove(&key);
-            let truth = finding.verdict();
+            let truth = Verdict::of(&differences);
             if told.as_ref() == Some(&truth) {
                 continue;
             }
             let told = told.map_or_else(|| "nothing".to_owned(), |told| told.to_string());
             let _ = writeln!(report, "{key}: the table says {told}, and it {truth}");
-            if let Finding::Differences(differences) = finding {
-                for difference in differences {
-                    let _ = writeln!(report, "    {}", difference.shown);
-                }
+            for difference in differences {
+                let _ = writeln!(report, "    {}", difference.shown);
             }
         }
         for key in rows.keys() {
@@ -115,15 +114,13 @@ impl Findings {
     }
 }
 
-impl Finding {
-    fn verdict(&self) -> Verdict {
-        match self {
-            Self::NotServed => Verdict::Later,
-            Self::Differences(list) if list.is_empty() => Verdict::Equal,
-            Self::Differences(list) => {
-                Verdict::Differs(list.iter().map(|d| d.kind.clone()).collect())
-            }
+impl Verdict {
+    fn of(differences: &[Difference]) -> Self {
+        if differences.is_empty() {
+            return Self::Equal;
         }
+        let kinds = differences.iter().map(|difference| difference.kind.clone());
+        Self::Differs(kinds.collect())
     }
 }
 
@@ -142,7 +139,6 @@ impl fmt::Display for Verdict {
                 write!(f, "differs in {}", kinds.join(", "))
             }
             Self::Equal => f.write_str("is equal"),
-            Self::Later => f.write_str("comes later"),
         }
     }
 }
@@ -170,8 +166,7 @@ fn rows(text: &str) -> Result<BTreeMap<Key, Verdict>, String> {
                 Verdict::Differs(kinds.split(", ").map(str::to_owned).collect())
             }
             ("equal", "") => Verdict::Equal,
-            ("later", "") => Verdict::Later,
-            _ => return Err(bad("it is `differs` in something, or `equal`, or `later`")),
+            _ => return Err(bad("it is `differs` in something, or `equal`")),
         };
         for &side in sides {
             let key = Key {
@@ -193,38 +188,31 @@ mod tests {
 
     const HEAD: &str = "file\tlabel\tside\tverdict\tin\twhy\n";
 
-    fn report(table: &str, found: Vec<(&str, Finding)>) -> String {
+    fn report(table: &str, found: Vec<(&str, Vec<Difference>)>) -> String {
         let mut rows = rows(&format!("{HEAD}{table}")).expect("well-formed");
         rows.retain(|key, _| key.side == Side::Server);
         let mut findings = Findings::new(Side::Server);
-        for (label, finding) in found {
-            findings.add("f", label, finding);
+        for (label, differences) in found {
+            findings.add("f", label, differences);
         }
         findings.held_against(rows)
     }
 
-    fn differing(kinds: &[&str]) -> Finding {
+    fn differing(kinds: &[&str]) -> Vec<Difference> {
         let kinds = kinds.iter();
-        Finding::Differences(
-            kinds
-                .map(|kind| Difference {
-                    kind: (*kind).to_owned(),
-                    shown: format!("{kind} of both"),
-                })
-                .collect(),
-        )
+        kinds
+            .map(|kind| Difference {
+                kind: (*kind).to_owned(),
+                shown: format!("{kind} of both"),
+            })
+            .collect()
     }
 
     #[test]
     fn a_true_table_is_not_complained_of() {
         let table = "f\ta\tboth\tequal\t\t\n\
-                     f\tb\tserver\tdiffers\tcode, text\t§1\n\
-                     f\tc\tserver\tlater\t\treflection\n";
-        let found = vec![
-            ("a", differing(&[])),
-            ("b", differing(&["text", "code"])),
-            ("c", Finding::NotServed),
-        ];
+                     f\tb\tserver\tdiffers\tcode, text\t§1\n";
+        let found = vec![("a", differing(&[])), ("b", differing(&["text", "code"]))];
         assert_eq!(report(table, found), "");
     }
 
@@ -249,16 +237,6 @@ mod tests {
                 vec![("a", differing(&["code", "end"]))],
                 "says differs in code, and it differs in code, end",
             ),
-            (
-                "f\ta\tboth\tlater\t\tx\n",
-                vec![("a", same())],
-                "and it is equal",
-            ),
-            (
-                "f\ta\tboth\tequal\t\t\n",
-                vec![("a", Finding::NotServed)],
-                "and it comes later",
-            ),
         ] {
             let report = report(table, found);
             assert!(report.contains(want), "{report}");
@@ -271,6 +249,7 @@ mod tests {
             ("f\ta\tserver\tequal\t", "six columns"),
             ("f\ta\tmiddle\tequal\t\t", "the side is"),
             ("f\ta\tserver\tgood\t\tx", "it is `differs`"),
+            ("f\ta\tserver\tlater\t\tx", "it is `differs`"),
             ("f\ta\tserver\tdiffers\t\tx", "it is `differs`"),
             ("f\ta\tserver\tdiffers\tcode\t", "has a reason"),
             ("f\ta\tserver\tequal\t\tbecause", "has a reason"),

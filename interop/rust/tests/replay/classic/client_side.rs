@@ -17,8 +17,8 @@ use crate::{
     calls::Plan,
     client_side::consumer,
     raw_client::Until,
-    sheet::Sheet,
-    table::{DUBBO, Finding, Findings, Side},
+    sheet::{Difference, Sheet},
+    table::{DUBBO, Findings, Side},
     told::words,
     wrapped::Wrapper,
 };
@@ -39,7 +39,7 @@ async fn recorded_calls_are_made_and_understood_as_recorded_or_as_the_table_says
     findings.hold_against(DUBBO, |_| true);
 }
 
-async fn replay(call: &Call, asked: &Request) -> Finding {
+async fn replay(call: &Call, asked: &Request) -> Vec<Difference> {
     let instance = consumer();
     let server = Server::bind().await;
     let (_patience, give_up) = oneshot::channel();
@@ -84,7 +84,7 @@ async fn replay(call: &Call, asked: &Request) -> Finding {
         seen.as_ref().map_or_else(Sheet::default, request),
     );
     ours.put_sheet("caller", caller);
-    Finding::Differences(Sheet::differences(&recorded, &ours))
+    Sheet::differences(&recorded, &ours)
 }
 
 /// Answers calls as the recorded provider did, and keeps the first.

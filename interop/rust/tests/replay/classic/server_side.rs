@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     sheet::Sheet,
-    table::{DUBBO, Finding, Findings, Side},
+    table::{DUBBO, Findings, Side},
 };
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn recorded_requests_are_answered_as_recorded_or_as_the_table_says() {
             let ours = client.make(&call).await;
             let recorded = answer(&call.request, call.answer.as_ref());
             let ours = answer(&call.request, ours.as_ref());
-            let differences = Finding::Differences(Sheet::differences(&recorded, &ours));
+            let differences = Sheet::differences(&recorded, &ours);
             findings.add(recording.name, &call.label, differences);
         }
         instance.shutdown(Duration::ZERO).await;
