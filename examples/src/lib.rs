@@ -94,6 +94,9 @@ mod book {
     #[doc = include_str!("../../docs/from-tonic.md")]
     struct FromTonic;
 
+    #[doc = include_str!("../../docs/http.md")]
+    struct Http;
+
     #[doc = include_str!("../../docs/testing.md")]
     struct Testing;
 }
