@@ -36,6 +36,10 @@ pub(crate) struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     Http1,
+    #[cfg_attr(
+        not(feature = "otel"),
+        expect(dead_code, reason = "only collectors are spoken to by gRPC")
+    )]
     Http2,
 }
 
@@ -48,9 +52,10 @@ enum Connection {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    pub(crate) trailers: HeaderMap,
+    /// The headers of the answer and its trailers: gRPC says how it went in either.
+    #[cfg_attr(not(feature = "otel"), expect(dead_code, reason = "it is for gRPC"))]
+    pub(crate) told: HeaderMap,
 }
 
 impl Client {
@@ -204,12 +209,12 @@ impl Connection {
         };
         let (parts, body) = answer.into_parts();
         let body = Limited::new(body, LARGEST_ANSWER).collect().await?;
-        let trailers = body.trailers().cloned().unwrap_or_default();
+        let mut told = parts.headers;
+        told.extend(body.trailers().cloned().unwrap_or_default());
         Ok(Answer {
             status: parts.status,
-            headers: parts.headers,
             body: body.to_bytes(),
-            trailers,
+            told,
         })
     }
 }

@@ -56,10 +56,6 @@ impl Telemetry {
     /// # Errors
     ///
     /// What it asks for cannot be had.
-    #[cfg_attr(
-        not(all(feature = "otel", feature = "prometheus")),
-        expect(unused_variables, reason = "what asks for them is a feature")
-    )]
     pub(crate) fn new(
         config: &Config,
         application: &Application,

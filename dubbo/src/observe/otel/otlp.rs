@@ -183,13 +183,7 @@ fn of_grpc(answer: &Answer) -> Sent {
     if answer.status != StatusCode::OK {
         return of_http(answer);
     }
-    let find = |name: &str| {
-        let place = answer
-            .trailers
-            .get(name)
-            .or_else(|| answer.headers.get(name));
-        place.and_then(|value| value.to_str().ok())
-    };
+    let find = |name: &str| answer.told.get(name).and_then(|value| value.to_str().ok());
     let code = find("grpc-status").unwrap_or("missing");
     let message = find("grpc-message").unwrap_or_default();
     let said = format!("the collector answered with gRPC status {code}: {message}");

@@ -6,11 +6,14 @@ mod follow;
 
 use std::{sync::Arc, time::Duration};
 
+#[cfg(feature = "prometheus")]
+use dubbo_core::cluster::Directory;
 use dubbo_core::{
-    cluster::Directory, config_center::ConfigCenter, registry::RegistrySnapshot,
-    subscription::Subscription,
+    config_center::ConfigCenter, registry::RegistrySnapshot, subscription::Subscription,
 };
-use metrics::{Label, counter, gauge, histogram};
+#[cfg(feature = "prometheus")]
+use metrics::gauge;
+use metrics::{Label, counter, histogram};
 
 use self::{center::CountedCenter, follow::follow};
 
@@ -93,8 +96,11 @@ impl Tally {
         counter!(format!("dubbo_registry_{all}"), labels.iter()).increment(1);
         // Both are there from the first question on, so that a rate of failures has a beginning.
         for (outcome, is_it) in [("succeed", worked), ("failed", !worked)] {
-            counter!(format!("dubbo_registry_{of}_{outcome}_total"), labels.iter())
-                .increment(u64::from(is_it));
+            counter!(
+                format!("dubbo_registry_{of}_{outcome}_total"),
+                labels.iter()
+            )
+            .increment(u64::from(is_it));
         }
         let took = took.as_secs_f64() * 1e3;
         match what {
@@ -114,6 +120,7 @@ impl Tally {
     }
 
     /// Says how many providers the directories of one interface know, and in what state they are.
+    #[cfg(feature = "prometheus")]
     pub(crate) fn directories(&self, interface: &str, directories: &[Arc<dyn Directory>]) {
         let Some(labels) = &self.registries else {
             return;
