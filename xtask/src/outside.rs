@@ -158,4 +158,9 @@ const PROFILE: &str = "\n[profile.dev]\ndebug = \"line-tables-only\"\n";
 const FOLDER: &str = "xtask/outside";
 
 /// What the features of `dubbo` bring, and nothing else may.
-const BEHIND_FEATURES: [&str; 3] = ["nacos-sdk", "tonic", "zookeeper-client"];
+const BEHIND_FEATURES: [&str; 4] = [
+    "nacos-sdk",
+    "opentelemetry_sdk",
+    "tonic",
+    "zookeeper-client",
+];
