@@ -37,6 +37,12 @@ impl DefinitionId {
         }
     }
 
+    /// The application and the interface, where a provider tells of itself.
+    pub(super) fn provided(&self) -> Option<(String, String)> {
+        let names = || (self.application.clone(), self.interface.clone());
+        (self.side == Side::Provider).then(names)
+    }
+
     /// The side that tells of itself.
     pub fn side(&self) -> Side {
         self.side

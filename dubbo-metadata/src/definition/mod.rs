@@ -16,6 +16,7 @@
 
 mod id;
 mod java;
+mod metrics;
 mod model;
 mod names;
 mod parameters;

@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
-    time::sleep,
+    time::{Instant, sleep},
 };
 
-use super::{DefinitionId, Side};
+use super::{DefinitionId, Side, metrics};
 use crate::{error::MetadataError, jitter::EqualJitter};
 
 /// What a [`Publisher`] is made from.
@@ -114,6 +114,7 @@ impl Publisher {
             running.spawn(
                 Keeper {
                     id: key.1.clone(),
+                    provided: id.provided(),
                     name: target.name.clone(),
                     report: Arc::clone(&target.report),
                     slots: Arc::clone(&self.slots),
@@ -192,6 +193,8 @@ struct Kept {
 /// Keeps one definition in one report.
 struct Keeper {
     id: String,
+    /// Whose definition it is, and of which interface, where a provider tells of itself.
+    provided: Option<(String, String)>,
     name: String,
     report: Arc<dyn MetadataReport>,
     slots: Arc<Semaphore>,
@@ -251,7 +254,12 @@ impl Keeper {
             return Ok(());
         }
         let content = self.content.borrow_and_update().clone();
-        self.report.store_definition(&self.id, content).await
+        let began = Instant::now();
+        let stored = self.report.store_definition(&self.id, content).await;
+        if let Some((application, interface)) = &self.provided {
+            metrics::stored(application, interface, began.elapsed(), stored.is_ok());
+        }
+        stored
     }
 }
 

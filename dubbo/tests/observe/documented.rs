@@ -18,25 +18,16 @@ const PAGE: &str = include_str!("../../../docs/observability.md");
 
 /// All that an application shows that provides and calls by a registry.
 async fn shown() -> BTreeMap<String, BTreeSet<String>> {
-    let yaml = |rest: &str| {
-        format!(
-            "dubbo: {{registries: {{m: {{protocol: memory, registry-type: all}}}}, \
-             metrics: {{enable: true, enable-registry: true, enable-metadata: true, port: 0}}, {rest}}}"
-        )
-    };
+    let yaml = "dubbo: {application: {name: shown}, protocols: {tri: {ip: 127.0.0.1, port: 0}}, \
+                registries: {m: {protocol: memory, registry-type: all}}, \
+                metrics: {enable: true, enable-registry: true, enable-metadata: true, port: 0}}";
     let service = Answering(|_: &dubbo::Request<examples::greet::GreetRequest>| Ok(String::new()));
-    let provider = load(&yaml(
-        "application: {name: shown}, protocols: {tri: {ip: 127.0.0.1, port: 0}}",
-    ));
-    let provider = provider.provide(GreeterServer::new(service));
-    let provider = provider.build().expect("valid");
-    provider.start().await.expect("starts");
-    let consumer = load(&yaml("application: {name: shown-too}"))
-        .build()
-        .expect("valid");
-    let greeter: GreeterClient = consumer.refer().await.expect("refers");
+    let instance = load(yaml).provide(GreeterServer::new(service));
+    let instance = instance.build().expect("valid");
+    instance.start().await.expect("starts");
+    let greeter: GreeterClient = instance.refer().await.expect("refers");
     greet(&greeter, "").await.expect("greets");
-    let address = provider.metrics_address().expect("it is open");
+    let address = instance.metrics_address().expect("it is open");
     let (_, text) = ask(address, "GET /metrics").await;
     let mut shown: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (name, labels) in Numbers::read(&text).all() {
@@ -44,9 +35,7 @@ async fn shown() -> BTreeMap<String, BTreeSet<String>> {
         known.extend(labels.keys().cloned());
     }
     drop(greeter);
-    for instance in [consumer, provider] {
-        instance.shutdown(Duration::from_secs(5)).await;
-    }
+    instance.shutdown(Duration::from_secs(5)).await;
     shown
 }
 

@@ -164,14 +164,25 @@ fn is_of_calls(of: &str) -> bool {
 
 /// Whether a number is one of those that dubbo-go has for a whole application.
 pub(super) fn is_of_application(name: &str) -> bool {
-    name.starts_with("dubbo_metadata_push_num_") || name == "dubbo_push_rt_milliseconds"
+    ["dubbo_metadata_push_num_", "dubbo_metadata_store_provider_"]
+        .iter()
+        .any(|of| name.starts_with(of))
+        || matches!(
+            name,
+            "dubbo_push_rt_milliseconds" | "dubbo_store_provider_interface_rt_milliseconds"
+        )
 }
 
 /// Whether a number is about metadata, and so of those that `metrics.enable-metadata` is about.
 pub(super) fn is_of_metadata(name: &str) -> bool {
-    ["dubbo_metadata_", "dubbo_mapping_", "dubbo_push_rt_"]
-        .iter()
-        .any(|of| name.starts_with(of))
+    [
+        "dubbo_metadata_",
+        "dubbo_mapping_",
+        "dubbo_push_rt_",
+        "dubbo_store_provider_",
+    ]
+    .iter()
+    .any(|of| name.starts_with(of))
 }
 
 /// A name with what Prometheus does not take in names replaced.
