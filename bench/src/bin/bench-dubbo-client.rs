@@ -4,7 +4,10 @@ use std::{error::Error, time::Duration};
 
 use bench::calls::{self, Caller};
 use bytes::Bytes;
-use dubbo::{Instance, config::ReferenceConfig};
+use dubbo::{
+    Instance,
+    config::{Environment, LoadOptions, ReferenceConfig},
+};
 
 #[allow(clippy::pedantic, missing_docs, unreachable_pub)]
 mod pb {
@@ -17,7 +20,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .url([format!("tri://{}", bench::address())])
         .timeout(Duration::from_secs(30));
     let client = runtime.block_on(async {
-        let instance = Instance::builder().application("bench").build()?;
+        // The environment may say more, such as what is observed.
+        let options = LoadOptions::text("bench.yaml", "dubbo: {}");
+        let options = options.environment(Environment::of_process());
+        let instance = Instance::load_with(&options)?
+            .application("bench")
+            .build()?;
         instance.start().await?;
         instance.refer_with(reference).await
     })?;

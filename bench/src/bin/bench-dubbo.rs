@@ -2,7 +2,9 @@
 
 use dubbo::{
     Instance, Request, Response, Status, Streaming,
-    config::{ProtocolConfig, ServiceConfig, TripleConfig, TripleServerConfig},
+    config::{
+        Environment, LoadOptions, ProtocolConfig, ServiceConfig, TripleConfig, TripleServerConfig,
+    },
     stream,
 };
 
@@ -21,7 +23,10 @@ async fn main() -> Result<(), dubbo::Error> {
         .ip(address.ip().to_string())
         .port(address.port())
         .triple(TripleConfig::new().server(any));
-    let instance = Instance::builder()
+    // The environment may say more, such as what is observed.
+    let options = LoadOptions::text("bench.yaml", "dubbo: {}");
+    let options = options.environment(Environment::of_process());
+    let instance = Instance::load_with(&options)?
         .application("bench")
         .protocol("tri", protocol)
         .provide_with(pb::GreeterServer::new(Echo), ServiceConfig::new())

@@ -30,7 +30,7 @@ impl Options {
             };
             match arg {
                 "--quick" => quick = true,
-                "--peers" => peers = Some(named(&list()?, &Stack::PEERS, Stack::name)?),
+                "--peers" => peers = Some(named(&list()?, &Stack::NAMED, Stack::name)?),
                 "--sizes" => loads = Some(named(&list()?, &Load::ALL, Load::label)?),
                 "--concurrency" => {
                     concurrencies = Some(named(&list()?, &CONCURRENCIES, |n| n.to_string())?);
@@ -78,7 +78,7 @@ fn refused(why: String) -> Failure {
     Failure::new(why, USAGE)
 }
 
-const USAGE: &str = "cargo xtask bench triple [--quick] [--peers hyper,tonic,...] [--sizes 128B,1KiB,stream,...] \
+const USAGE: &str = "cargo xtask bench triple [--quick] [--peers hyper,tonic,observed,...] [--sizes 128B,1KiB,stream,...] \
                      [--concurrency 50,100,500]";
 
 #[cfg(test)]

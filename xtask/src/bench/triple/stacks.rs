@@ -1,6 +1,6 @@
 //! The stacks: a server of each, and its own client.
 
-use std::process::Command;
+use std::{net::SocketAddr, process::Command};
 
 use crate::{
     bench::{
@@ -19,6 +19,8 @@ pub(super) enum Stack {
     GrpcGo,
     Hyper,
     Java,
+    /// Ours with numbers and spans on, all of them recorded and sent.
+    Observed,
     Tonic,
 }
 
@@ -32,6 +34,16 @@ impl Stack {
         Self::Java,
     ];
 
+    /// Those that are measured when they are named.
+    pub(super) const NAMED: [Self; 6] = [
+        Self::Hyper,
+        Self::Tonic,
+        Self::GrpcGo,
+        Self::DubboGo,
+        Self::Java,
+        Self::Observed,
+    ];
+
     /// What the report calls it.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -40,6 +52,7 @@ impl Stack {
             Self::GrpcGo => "grpc_go",
             Self::Hyper => "hyper",
             Self::Java => "java",
+            Self::Observed => "observed",
             Self::Tonic => "tonic",
         }
     }
@@ -56,28 +69,36 @@ impl Stack {
     pub(super) fn start(self) -> Result<Pair, Failure> {
         let name = self.name();
         let address = free_address()?;
+        let collector = (self == Self::Observed).then(collector).transpose()?;
         let server = &mut self.server()?;
         server.arg(match self {
-            Self::Dubbo | Self::Hyper | Self::Tonic => address.to_string(),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => address.to_string(),
             Self::DubboGo | Self::GrpcGo | Self::Java => format!("--tri={}", address.port()),
         });
         let client = &mut self.client()?;
         client.arg(match self {
-            Self::Dubbo | Self::Hyper | Self::Tonic => address.to_string(),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => address.to_string(),
             Self::DubboGo => format!("--dubbo-go={address}"),
             Self::GrpcGo => format!("--grpc-go={address}"),
             Self::Java => format!("--tri={address}"),
         });
+        if let Some(collector) = &collector {
+            let settings = observed(collector.address);
+            for program in [&mut *server, &mut *client] {
+                program.envs(settings.iter().map(|(name, value)| (name, value)));
+            }
+        }
         Ok(Pair {
             stack: self,
             server: Server::start(name, address, server)?,
             client: Worker::start(name, client)?,
+            _collector: collector,
         })
     }
 
     fn server(self) -> Result<Command, Failure> {
         match self {
-            Self::Dubbo | Self::Hyper | Self::Tonic => Ok(self.rust("")),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => Ok(self.rust("")),
             Self::DubboGo => interop::go_program("provider").map(Command::new),
             Self::GrpcGo => interop::go_program("grpc-server").map(Command::new),
             Self::Java => interop::java_command("org.apache.dubbo.interop.provider.Provider"),
@@ -86,14 +107,18 @@ impl Stack {
 
     fn client(self) -> Result<Command, Failure> {
         match self {
-            Self::Dubbo | Self::Hyper | Self::Tonic => Ok(self.rust("-client")),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => Ok(self.rust("-client")),
             Self::DubboGo | Self::GrpcGo => interop::go_program("triple-bench").map(Command::new),
             Self::Java => interop::java_command("org.apache.dubbo.interop.TripleBench"),
         }
     }
 
     fn rust(self, suffix: &str) -> Command {
-        let program = format!("release/bench-{}{suffix}", self.name());
+        let name = match self {
+            Self::Observed => Self::Dubbo.name(),
+            other => other.name(),
+        };
+        let program = format!("release/bench-{name}{suffix}");
         Command::new(process::target_dir().join(program))
     }
 }
@@ -103,6 +128,27 @@ pub(super) struct Pair {
     pub(super) stack: Stack,
     pub(super) server: Server,
     pub(super) client: Worker,
+    /// Where spans are sent.
+    _collector: Option<Server>,
+}
+
+/// What takes spans: any server that answers each call of gRPC with status 0.
+fn collector() -> Result<Server, Failure> {
+    let address = free_address()?;
+    let command = &mut Stack::Hyper.rust("");
+    Server::start("collector", address, command.arg(address.to_string()))
+}
+
+/// What the environment of a program says so that it shows numbers and sends spans, each of them.
+fn observed(collector: SocketAddr) -> [(&'static str, String); 6] {
+    [
+        ("DUBBO_METRICS_ENABLE", "true".to_owned()),
+        ("DUBBO_OTEL_TRACING_ENABLE", "true".to_owned()),
+        ("DUBBO_OTEL_TRACING_EXPORTER", "otlp-grpc".to_owned()),
+        ("DUBBO_OTEL_TRACING_ENDPOINT", collector.to_string()),
+        ("DUBBO_OTEL_TRACING_INSECURE", "true".to_owned()),
+        ("DUBBO_OTEL_TRACING_SAMPLE_MODE", "always".to_owned()),
+    ]
 }
 
 /// Builds all that is in Rust, with one profile.
