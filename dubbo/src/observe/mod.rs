@@ -47,7 +47,7 @@ pub(crate) struct Telemetry {
     spans: Option<spans::Spans>,
     /// What both are sent from; so it goes last.
     #[cfg(any(feature = "otel", feature = "prometheus"))]
-    _background: Option<background::Background>,
+    background: parking_lot::Mutex<Option<background::Background>>,
 }
 
 impl Telemetry {
@@ -86,7 +86,7 @@ impl Telemetry {
                 Some(_) | None => None,
             },
             #[cfg(any(feature = "otel", feature = "prometheus"))]
-            _background: background,
+            background: parking_lot::Mutex::new(background),
         })
     }
 
@@ -154,6 +154,8 @@ impl Telemetry {
         if let Some(numbers) = &self.numbers {
             numbers.close(deadline).await;
         }
+        #[cfg(any(feature = "otel", feature = "prometheus"))]
+        drop(self.background.lock().take());
     }
 }
 

@@ -9,7 +9,8 @@ use std::{
 
 use dubbo_core::http::HttpHandler;
 use dubbo_protocol::qos::{Listener, Routes};
-use tokio::{runtime::Handle, sync::OnceCell, time::Instant};
+use parking_lot::Mutex;
+use tokio::{runtime::Handle, sync::OnceCell, task::JoinSet, time::Instant};
 
 use super::{
     application::Application,
@@ -26,7 +27,13 @@ pub(super) struct Numbers {
     at: Option<(u16, String)>,
     is_shown: bool,
     push: Option<Push>,
-    open: OnceCell<Option<Listener>>,
+    open: OnceCell<Open>,
+}
+
+/// What goes on until the end.
+struct Open {
+    listener: Option<Listener>,
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Numbers {
@@ -68,7 +75,7 @@ impl Numbers {
         Ok(())
     }
 
-    async fn begin(&self) -> Result<Option<Listener>, Error> {
+    async fn begin(&self) -> Result<Open, Error> {
         let listener = match &self.at {
             None => None,
             Some((port, path)) => {
@@ -82,20 +89,23 @@ impl Numbers {
                 Some(bound.map_err(taken)?)
             }
         };
-        if let Some(push) = &self.push {
-            // detached: it ends with the runtime of telemetry.
-            self.handle.spawn(push.clone().go_on());
+        let mut tasks = JoinSet::new();
+        if let Some(push) = self.push.clone() {
+            tasks.spawn_on(push.go_on(), &self.handle);
         }
         let recorder = Arc::clone(&self.recorder);
-        // detached: likewise.
-        self.handle.spawn(async move {
+        let clock = async move {
             let step = recorder.window().step();
             loop {
                 tokio::time::sleep(step).await;
                 recorder.step(std::time::Instant::now());
             }
-        });
-        Ok(listener)
+        };
+        tasks.spawn_on(clock, &self.handle);
+        Ok(Open {
+            listener,
+            tasks: Mutex::new(tasks),
+        })
     }
 
     pub(super) fn ask(&self, collector: Weak<dyn Collect>) {
@@ -111,20 +121,25 @@ impl Numbers {
     }
 
     pub(super) fn address(&self) -> Option<SocketAddr> {
-        Some(self.open.get()?.as_ref()?.address())
+        Some(self.open.get()?.listener.as_ref()?.address())
     }
 
+    /// Pushes the last numbers, and closes the port.
     pub(super) async fn close(&self, deadline: Instant) {
         let left = deadline
             .saturating_duration_since(Instant::now())
             .max(LAST_WORDS);
+        let Some(open) = self.open.get() else {
+            return;
+        };
+        open.tasks.lock().abort_all();
         if let Some(push) = self.push.clone() {
-            let pushed = self.handle.spawn(async move { push.once(left).await });
-            if let Ok(Err(reason)) = pushed.await {
+            let pushed = async move { push.once(left).await };
+            if let Ok(Err(reason)) = self.handle.spawn(pushed).await {
                 tracing::warn!(reason, "the last numbers could not be pushed");
             }
         }
-        if let Some(Some(listener)) = self.open.get() {
+        if let Some(listener) = &open.listener {
             listener.close().await;
         }
     }

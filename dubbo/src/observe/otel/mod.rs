@@ -104,3 +104,6 @@ fn resource(config: &Config) -> Resource {
 
 /// dubbo-go's.
 const SAMPLE_RATIO: f64 = 0.5;
+
+#[cfg(test)]
+mod tests;

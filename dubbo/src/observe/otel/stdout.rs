@@ -29,7 +29,7 @@ impl SpanExporter for Stdout {
     }
 }
 
-fn line(span: &SpanData) -> Value {
+pub(super) fn line(span: &SpanData) -> Value {
     let text = |it: &dyn fmt::Display| Value::from(it.to_string());
     let attributes = span.attributes.iter();
     let attributes: Map<_, _> = attributes
