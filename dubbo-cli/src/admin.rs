@@ -5,11 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{
     Request, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, HOST},
+    header::{AUTHORIZATION, HOST},
 };
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use serde_json::json;
 use tokio::net::TcpStream;
 
 use crate::{
@@ -34,22 +35,24 @@ impl Admin {
         self.admin.is_some()
     }
 
-    /// Prints what the page at `path` says, in the form that was asked for.
+    /// Prints what the page at `path` says.
     pub(crate) async fn show(
         &self,
         console: &Console,
         path: &str,
         patience: Duration,
     ) -> Result<(), Failure> {
-        let wanted = match console.is_json() {
-            true => "application/json",
-            false => "text/plain",
-        };
-        let text = self.get(path, wanted, patience).await?;
-        console.line(&text.trim_end())
+        let text = self.get(path, patience).await?;
+        let text = text.trim_end();
+        let is_json = serde_json::from_str::<serde_json::Value>(text).is_ok();
+        if console.is_json() && !is_json {
+            console.line(&json!({ "text": text }))
+        } else {
+            console.line(&text)
+        }
     }
 
-    async fn get(&self, path: &str, wanted: &str, patience: Duration) -> Result<String, Failure> {
+    async fn get(&self, path: &str, patience: Duration) -> Result<String, Failure> {
         let address = self.admin.as_deref().unwrap_or_default();
         let address = address.strip_prefix("http://").unwrap_or(address);
         let address = match address.rsplit_once(':') {
@@ -57,7 +60,7 @@ impl Admin {
             _ => format!("{address}:{PORT}"),
         };
         let url = format!("http://{address}{path}");
-        let asked = tokio::time::timeout(patience, self.ask(&address, path, wanted));
+        let asked = tokio::time::timeout(patience, self.ask(&address, path));
         let (status, body) = match asked.await {
             Ok(Ok(answer)) => answer,
             Ok(Err(why)) => {
@@ -93,11 +96,8 @@ impl Admin {
         &self,
         address: &str,
         path: &str,
-        wanted: &str,
     ) -> Result<(StatusCode, Bytes), Box<dyn std::error::Error + Send + Sync>> {
-        let mut request = Request::get(path)
-            .header(HOST, address)
-            .header(ACCEPT, wanted);
+        let mut request = Request::get(path).header(HOST, address);
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }

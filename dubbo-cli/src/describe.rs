@@ -65,9 +65,10 @@ impl Args {
                     .advise("`dubbo ls` lists the services of a registry"));
             }
         };
-        let reflection = match target.is_triple() {
-            true => Reflection::of(instance, &self.reach, &target).await?,
-            false => None,
+        let reflection = if target.is_triple() {
+            Reflection::of(instance, &self.reach, &target).await?
+        } else {
+            None
         };
         let Some(service) = service else {
             let reflection = reflection.ok_or_else(|| no_reflection(&target))?;

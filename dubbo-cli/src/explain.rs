@@ -44,13 +44,13 @@ impl Args {
         reach::end(instance).await;
         let explanation = explained?;
         console.show(|| to_json(&explanation), &explanation)?;
-        match explanation.is_available() {
-            true => Ok(()),
-            false => Err(Failure::no(format!(
-                "{} has no provider that can be called",
-                explanation.service
-            ))),
+        if explanation.is_available() {
+            return Ok(());
         }
+        let service = &explanation.service;
+        Err(Failure::no(format!(
+            "{service} has no provider that can be called"
+        )))
     }
 
     async fn explain(&self, instance: &Instance) -> Result<Explanation, Failure> {

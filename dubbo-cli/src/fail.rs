@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, fmt, io, process::ExitCode};
 
-use dubbo::{Code, Origin, Status};
+use dubbo::{Code, Origin, Status, spi::registry::RegistryError};
 use serde_json::{Value, json};
 
 /// What went wrong, what kind of thing that is, and what to do.
@@ -174,6 +174,13 @@ impl From<dubbo::Error> for Failure {
             dubbo::Error::Config(_) => Self::usage(message),
             _ => Self::usage(message),
         }
+    }
+}
+
+/// A registry or a metadata report that does not answer.
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Self {
+        dubbo::Error::from(error).into()
     }
 }
 

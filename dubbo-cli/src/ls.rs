@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::Admin,
-    callee::unread,
     console::Console,
     fail::Failure,
     reach::{self, Registries},
@@ -35,9 +34,10 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) async fn run(self, console: &Console) -> Result<(), Failure> {
         if self.admin.is_asked() {
+            let path = if console.is_json() { "/status" } else { "/ls" };
             return self
                 .admin
-                .show(console, "/ls", self.registries.timeout)
+                .show(console, path, self.registries.timeout)
                 .await;
         }
         let instance = self.registries.instance(None)?;
@@ -60,8 +60,8 @@ async fn all(console: &Console, instance: &Instance) -> Result<(), Failure> {
         let mut found = json!({"registry": registry.address});
         if let Some(discovery) = &registry.applications {
             let mut list = Vec::new();
-            for name in discovery.applications().await.map_err(unread)? {
-                let members = discovery.snapshot(&name).await.map_err(unread)?;
+            for name in discovery.applications().await? {
+                let members = discovery.snapshot(&name).await?;
                 let revisions = members.iter().filter_map(|one| revision(one));
                 let revisions: BTreeSet<_> = revisions.map(short).collect();
                 let count = members.iter().count();
@@ -78,7 +78,7 @@ async fn all(console: &Console, instance: &Instance) -> Result<(), Failure> {
                 ("version", "*"),
                 ("category", "providers"),
             ]);
-            let snapshot = interfaces.lookup(&everything).await.map_err(unread)?;
+            let snapshot = interfaces.lookup(&everything).await?;
             let mut list = Vec::new();
             for (service, (count, of)) in by_service(snapshot.providers.iter()) {
                 let of = of.into_iter().collect::<Vec<_>>();
@@ -121,7 +121,7 @@ async fn instances(
         let Some(discovery) = &registry.applications else {
             continue;
         };
-        let members = discovery.snapshot(application).await.map_err(unread)?;
+        let members = discovery.snapshot(application).await?;
         for member in members.iter() {
             let revision = revision(member).unwrap_or_default();
             table.row([
@@ -149,10 +149,10 @@ async fn instances(
     let is_nobody = json.is_empty();
     let json = || json!({"application": application, "instances": json});
     console.show(json, table)?;
-    match is_nobody {
-        true => Err(Failure::no(format!("{application} has no instance"))),
-        false => Ok(()),
+    if is_nobody {
+        return Err(Failure::no(format!("{application} has no instance")));
     }
+    Ok(())
 }
 
 async fn providers(console: &Console, instance: &Instance, service: &str) -> Result<(), Failure> {

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::{
-    callee::unread,
     console::Console,
     fail::Failure,
     reach::{self, Registries},
@@ -35,7 +34,7 @@ impl Args {
             let Some(report) = registry.report else {
                 continue;
             };
-            let (mapping, _) = report.mapping(&self.interface).await.map_err(unread)?;
+            let (mapping, _) = report.mapping(&self.interface).await?;
             is_mapped |= !mapping.is_empty();
             table.row([registry.address.clone(), mapping.applications().join(", ")]);
             json.push(json!({
@@ -45,12 +44,12 @@ impl Args {
         }
         let interface = &self.interface;
         console.show(|| json!({"interface": interface, "reports": json}), table)?;
-        match is_mapped {
-            true => Ok(()),
-            false => Err(Failure::no(format!("{interface} is mapped to no application"))
-                .advise(
-                    "its providers may be registered by the interface alone: ask `dubbo ls --service`",
-                )),
+        if is_mapped {
+            return Ok(());
         }
+        let failure = Failure::no(format!("{interface} is mapped to no application"));
+        Err(failure.advise(
+            "its providers may be registered by the interface alone: ask `dubbo ls --service`",
+        ))
     }
 }

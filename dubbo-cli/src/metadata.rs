@@ -13,7 +13,6 @@ use dubbo::{
 use serde_json::{Value, json};
 
 use crate::{
-    callee::unread,
     console::Console,
     fail::{Class, Failure},
     reach::{self, Registries, Target},
@@ -78,9 +77,10 @@ impl Args {
         reach::end(instance).await;
         let found = found?;
         console.show(|| found.to_json(), found.to_text())?;
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::no("they differ")),
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::no("they differ"))
         }
     }
 }
@@ -157,12 +157,7 @@ async fn info(
         let Some(discovery) = &registry.applications else {
             continue;
         };
-        for member in discovery
-            .snapshot(application)
-            .await
-            .map_err(unread)?
-            .iter()
-        {
+        for member in discovery.snapshot(application).await?.iter() {
             let revision = member.metadata.get("dubbo.metadata.revision");
             // The first letters of a revision are enough, as with commits.
             if member.id() == which
@@ -178,7 +173,7 @@ async fn info(
         .iter()
         .filter_map(|registry| registry.report.as_ref())
     {
-        if let Some(json) = report.app(application, which).await.map_err(unread)? {
+        if let Some(json) = report.app(application, which).await? {
             return MetadataInfo::from_json(&json)
                 .map_err(|error| Failure::new(Class::Refused, error.to_string()));
         }

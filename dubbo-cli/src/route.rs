@@ -115,13 +115,11 @@ impl DryRun {
                 }
             }
         }
-        match providers.is_empty() {
-            true => Err(
-                Failure::unreachable(format!("no registry lists a provider of {key}"))
-                    .advise("say `--provider URL` whom the rule would choose among"),
-            ),
-            false => Ok(providers),
+        if providers.is_empty() {
+            let failure = Failure::unreachable(format!("no registry lists a provider of {key}"));
+            return Err(failure.advise("say `--provider URL` whom the rule would choose among"));
         }
+        Ok(providers)
     }
 
     fn request(&self, interface: &str, method: &str) -> route::Request {

@@ -22,9 +22,10 @@ impl Table {
         let shown = |cell: C| {
             let cell: String = cell.into();
             let printable = |letter: char| if letter.is_control() { ' ' } else { letter };
-            match cell.is_empty() {
-                true => "-".to_owned(),
-                false => cell.chars().map(printable).collect(),
+            if cell.is_empty() {
+                "-".to_owned()
+            } else {
+                cell.chars().map(printable).collect()
             }
         };
         self.rows.push(cells.into_iter().map(shown).collect());

@@ -106,7 +106,8 @@ impl Histogram {
 fn bucket(value: u64) -> usize {
     let power = u64::BITS - value.leading_zeros();
     let shift = power.saturating_sub(PRECISION + 1);
-    let offset = (value >> shift) as usize;
+    let offset = usize::try_from(value >> shift);
+    let offset = offset.expect("invariant: no more than PRECISION + 1 bits are left");
     offset + (shift as usize) * (1 << PRECISION)
 }
 

@@ -109,9 +109,11 @@ impl Load {
     ) -> Taken {
         let watch = Watch::start(until, bar);
         let places = Arc::new(Semaphore::new(most as usize));
+        let pause = Duration::from_secs_f64(1.0 / rate);
+        let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let number = match until {
             Until::Calls(number) => number,
-            Until::Time(duration) => (duration.as_secs_f64() * rate).ceil() as u64,
+            Until::Time(duration) => nanos(duration).div_ceil(nanos(pause).max(1)),
         };
         let load = Arc::clone(self);
         let (mut over, count) = (watch.over.subscribe(), Arc::clone(&watch.count));
@@ -121,7 +123,7 @@ impl Load {
             let mut calls = JoinSet::new();
             let mut taken = Taken::new();
             for index in 0..number {
-                let due = started + Duration::from_secs_f64(index as f64 / rate);
+                let due = started + Duration::from_nanos(nanos(pause).saturating_mul(index));
                 // Those that are over make room before new ones come.
                 while let Some(done) = calls.try_join_next() {
                     taken.record_done(done);
@@ -214,7 +216,7 @@ impl Watch {
             Until::Calls(_) => calls,
             Until::Time(_) => u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         });
-        let rate = calls as f64 / elapsed.as_secs_f64().max(0.001);
+        let rate = per_second(calls, elapsed);
         bar.set_message(format!("{calls} calls, {rate:.0}/s"));
     }
 }
@@ -274,6 +276,15 @@ impl Taken {
             *self.failures.entry(name.clone()).or_default() += count;
         }
     }
+}
+
+/// How many of something there were in a second.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "more than 2^52 calls are made by nobody"
+)]
+pub(super) fn per_second(count: u64, elapsed: Duration) -> f64 {
+    count as f64 / elapsed.as_secs_f64().max(1e-9)
 }
 
 /// Takes one of what is left to do, if anything is.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::load::Taken;
+use super::load::{Taken, per_second};
 use crate::{duration::short, table::Table};
 
 /// How calls were made.
@@ -113,7 +113,7 @@ fn histogram(taken: &Taken) -> Table {
 }
 
 fn rate(taken: &Taken) -> f64 {
-    taken.calls() as f64 / taken.elapsed.as_secs_f64().max(f64::EPSILON)
+    per_second(taken.calls(), taken.elapsed)
 }
 
 /// How wide the bar of the most frequent row is.

@@ -1,6 +1,6 @@
 //! What providers have written to a metadata report about their interfaces: service definitions.
 
-use dubbo::{Instance, spi::metadata::Mapping};
+use dubbo::Instance;
 use serde_json::Value;
 
 use crate::{fail::Failure, reach::Reach};
@@ -68,11 +68,10 @@ pub(crate) async fn definition_of(
         let Some(report) = registry.report else {
             continue;
         };
-        let mapping = report.mapping(interface).await;
-        let (mapping, _): (Mapping, _) = mapping.map_err(unread)?;
+        let (mapping, _) = report.mapping(interface).await?;
         for application in mapping.applications() {
             let id = format!("{interface}:{version}:{group}:provider:{application}");
-            let Some(bytes) = report.definition(&id).await.map_err(unread)? else {
+            let Some(bytes) = report.definition(&id).await? else {
                 continue;
             };
             let value = serde_json::from_slice(&bytes).map_err(|error| {
@@ -85,11 +84,6 @@ pub(crate) async fn definition_of(
         }
     }
     Ok(None)
-}
-
-/// A report that does not answer.
-pub(crate) fn unread(error: dubbo::spi::registry::RegistryError) -> Failure {
-    Failure::from(dubbo::Error::from(error))
 }
 
 fn texts(list: &Value) -> Vec<String> {

@@ -11,7 +11,7 @@ use dubbo::{AttachmentValue, Attachments, Instance};
 use prost_reflect::DescriptorPool;
 use serde_json::{Map, Value};
 
-pub(crate) use self::definition::{Definition, definition_of};
+pub(crate) use self::definition::definition_of;
 use self::{java::JavaMethod, proto::ProtoMethod};
 use crate::{
     fail::Failure,

@@ -153,9 +153,10 @@ impl ProtoMethod {
     }
 
     fn unusable(&self, index: usize, why: &str) -> Failure {
-        let place = match self.method.is_client_streaming() {
-            true => format!("message {} of the input", index + 1),
-            false => "the input".to_owned(),
+        let place = if self.method.is_client_streaming() {
+            format!("message {} of the input", index + 1)
+        } else {
+            "the input".to_owned()
         };
         Failure::usage(format!(
             "{place} is of no use for {}: {why}",
