@@ -233,37 +233,37 @@ async fn the_log_has_the_lines_and_the_form_that_are_configured() {
         (
             "logger: {level: trace}",
             Some("trace"),
-            "TRACE processes: a trace event n=7",
+            "[processes] a trace event n=7",
         ),
         (
             "logger: {level: debug}",
             Some("debug"),
-            "DEBUG processes: a debug event n=7",
+            "[processes] a debug event n=7",
         ),
         (
             "logger: {level: info}",
             Some("info"),
-            " INFO processes: an info event n=7",
+            "[processes] an info event n=7",
         ),
         (
             "logger: {format: text}",
             Some("info"),
-            " INFO processes: an info event n=7",
+            "[processes] an info event n=7",
         ),
         (
             "logger: {level: warn}",
             Some("warn"),
-            " WARN processes: a warn event n=7",
+            "[processes] a warn event n=7",
         ),
         (
             "logger: {level: error}",
             Some("error"),
-            "ERROR processes: an error event n=7",
+            "[processes] an error event n=7",
         ),
         (
             "logger: {format: json, appender: console}",
             Some("info"),
-            r#""level":"INFO","fields":{"message":"an info event","n":7}"#,
+            r#""msg":"an info event","n":7"#,
         ),
     ] {
         let mut child = child("logs", &format!("dubbo: {{cache_file: x, {logger}}}"));

@@ -39,7 +39,7 @@ pub(super) enum Named {
 
 impl Inner {
     pub(super) async fn refer(
-        &self,
+        self: &Arc<Self>,
         descriptor: &Arc<ServiceDescriptor>,
         named: Named,
     ) -> Result<Stub, Error> {
@@ -52,7 +52,7 @@ impl Inner {
     }
 
     async fn refer_with(
-        &self,
+        self: &Arc<Self>,
         descriptor: &Arc<ServiceDescriptor>,
         config: &ReferenceConfig,
         unmatched: &str,
@@ -92,6 +92,7 @@ impl Inner {
         // A program that only calls has operators, too.
         self.admin.open().await?;
         self.telemetry.open().await?;
+        self.follow_configuration()?;
         self.rules.begin();
         self.resending.begin(&self.rules);
         let rules = ReferenceRules::new(settings, &consumer, &self.rules);
@@ -161,7 +162,7 @@ impl Inner {
 
     /// A client for generic calls of the service `interface`.
     pub(super) async fn generic(
-        &self,
+        self: &Arc<Self>,
         interface: &str,
         named: Named,
     ) -> Result<GenericClient, Error> {

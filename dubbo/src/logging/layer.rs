@@ -189,10 +189,12 @@ where
         let mut line = Line::of(event, SystemTime::now());
         if self.0.has_traces() {
             let mut scope = context.event_scope(event).into_iter().flatten();
-            line.trace = scope.find_map(|span| {
-                let extensions = span.extensions();
-                let trace = extensions.get::<Trace>()?;
-                (!trace.trace_id.is_empty()).then(|| trace.clone())
+            line.trace = of_opentelemetry().or_else(|| {
+                scope.find_map(|span| {
+                    let extensions = span.extensions();
+                    let trace = extensions.get::<Trace>()?;
+                    (!trace.trace_id.is_empty()).then(|| trace.clone())
+                })
             });
         }
         self.0.output.load().write(&line);
@@ -203,19 +205,22 @@ where
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Trace {
     pub(super) trace_id: String,
+    /// Where the span has none of its own, that of the caller, which it is a part of.
     pub(super) span_id: String,
-    pub(super) is_sampled: bool,
+    /// Where that is known.
+    pub(super) is_sampled: Option<bool>,
 }
 
 impl Visit for Trace {
     fn record_bool(&mut self, field: &Field, value: bool) {
         if field.name() == "sampled" {
-            self.is_sampled = value;
+            self.is_sampled = Some(value);
         }
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
+            "parent_span_id" if self.span_id.is_empty() => value.clone_into(&mut self.span_id),
             "span_id" => value.clone_into(&mut self.span_id),
             "trace_id" => value.clone_into(&mut self.trace_id),
             _ => {}
@@ -229,6 +234,27 @@ impl Visit for Trace {
             _ => {}
         }
     }
+}
+
+/// The span of OpenTelemetry that calls are traced by, where they are.
+#[cfg(feature = "otel")]
+fn of_opentelemetry() -> Option<Trace> {
+    use opentelemetry::{Context, trace::TraceContextExt as _};
+
+    Context::map_current(|context| {
+        let span = context.span();
+        let span = span.span_context();
+        span.is_valid().then(|| Trace {
+            trace_id: span.trace_id().to_string(),
+            span_id: span.span_id().to_string(),
+            is_sampled: Some(span.is_sampled()),
+        })
+    })
+}
+
+#[cfg(not(feature = "otel"))]
+fn of_opentelemetry() -> Option<Trace> {
+    None
 }
 
 /// Whether a span may say which trace it belongs to.

@@ -175,7 +175,11 @@ impl Visit for Line {
 
 /// As OpenTelemetry's flags are written: 01 for a trace that is recorded.
 fn of_trace(trace: &Trace) -> impl Iterator<Item = (&'static str, &str)> {
-    let flags = if trace.is_sampled { "01" } else { "00" };
+    let flags = match trace.is_sampled {
+        Some(true) => "01",
+        Some(false) => "00",
+        None => "",
+    };
     let all = [
         ("trace_id", trace.trace_id.as_str()),
         ("span_id", &trace.span_id),
@@ -305,7 +309,7 @@ mod tests {
         line.trace = Some(Trace {
             trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
             span_id: "00f067aa0ba902b7".to_owned(),
-            is_sampled: true,
+            is_sampled: Some(true),
         });
         let object: Value = serde_json::from_str(&line.json()).expect("JSON");
         let want = serde_json::json!({

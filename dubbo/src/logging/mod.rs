@@ -19,10 +19,7 @@ use tracing::{Dispatch, subscriber::NoSubscriber};
 use tracing_subscriber::{Layer, Registry, layer::SubscriberExt as _};
 
 pub use self::layer::NotOurs;
-use self::{
-    layer::Log,
-    output::Output,
-};
+use self::{layer::Log, output::Output};
 use crate::{
     config::{LogLevel, LoggerConfig, Problem},
     error::Error,

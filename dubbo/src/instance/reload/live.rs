@@ -330,9 +330,6 @@ static LIVE: &[Row] = &[
                 new.consumer.max_wait_time_for_service_discovery;
         },
     ),
-    whole("consumer.adaptive-service", CALLS, |now, new| {
-        now.consumer.adaptive_service = new.consumer.adaptive_service;
-    }),
     of_reference("timeout", CALLS, |now, new| now.timeout = new.timeout),
     of_reference("retries", CALLS, |now, new| now.retries = new.retries),
     of_reference("loadbalance", CALLS, |now, new| {

@@ -12,7 +12,7 @@ mod live;
 mod look;
 mod task;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use arc_swap::ArcSwap;
 use futures_util::stream;
@@ -81,6 +81,7 @@ pub(super) struct Reload {
     current: ArcSwap<Effective>,
     /// What was set when the instance was built: of a key that is fixed this is in force.
     built: Tree,
+    is_followed: AtomicBool,
     /// One at a time reads it again.
     seen: tokio::sync::Mutex<Seen>,
     /// What is served, and goes on as its configuration says.
@@ -118,6 +119,7 @@ impl Reload {
             provided: built.provided,
             current: ArcSwap::from_pointee(Effective::of(config.clone(), services)),
             built: built.tree.clone(),
+            is_followed: AtomicBool::new(false),
             seen: tokio::sync::Mutex::new(Seen {
                 tree: built.tree,
                 sources: built.sources,
@@ -236,7 +238,8 @@ impl Inner {
         count("applied", told.len());
         let in_force = self.tree.load();
         let applied = told.iter().map(|change| change.path.as_str());
-        self.tree.store(Arc::new(in_force.taking(&read.tree, applied)));
+        self.tree
+            .store(Arc::new(in_force.taking(&read.tree, applied)));
         self.take_effect(&before, &now);
         self.reload.current.store(Arc::new(now));
         // A reference that was made meanwhile went by what was in force before.

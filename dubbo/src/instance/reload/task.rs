@@ -1,7 +1,7 @@
 //! What looks at the sources of a configuration while the instance runs.
 
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -16,15 +16,19 @@ use crate::{
     config::CenterDocument,
     error::Error,
     instance::{Inner, Phase},
+    observe::tally::Tally,
 };
 
 impl Inner {
-    /// Follows files and config center until the end begins.
+    /// Follows files and config center until the end begins, unless that has begun already.
     ///
     /// # Errors
     ///
     /// The plugin of the config center refuses what the configuration says of it.
     pub(in crate::instance) fn follow_configuration(self: &Arc<Self>) -> Result<(), Error> {
+        if self.reload.is_followed.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         let mut tasks = self.last_tasks.lock();
         if !self.sources.files().is_empty() {
             tasks.spawn(follow_files(Arc::downgrade(self), self.phase.subscribe()));
@@ -34,6 +38,7 @@ impl Inner {
             let center = self
                 .extensions
                 .create::<dyn ConfigCenter>(url.protocol(), url)?;
+            let center = self.extensions.shared::<Tally>().center(center);
             let following = follow_center(Arc::downgrade(self), center, document.clone());
             let mut phases = self.phase.subscribe();
             tasks.spawn(async move {
