@@ -26,7 +26,8 @@ async fn timeout_load_balance_and_tag_rule_change_in_the_center_while_calls_run(
         |name: &'static str| answering(move |request| Ok(format!("{name}/{}", remaining(request))));
     let (one, gray) = (provide(named("one")).await, provide(named("gray")).await);
     let two = provide(named("two")).await;
-    let urls = format!("{};{};{}", url_of(&one), url_of(&gray), url_of(&two));
+    let urls = [&one, &gray, &two].map(|it| format!("{}/?application=users", url_of(it)));
+    let urls = urls.join(";");
     let document = |sections: &str, options: &str| {
         format!(
             "dubbo: {{{sections} consumer: {{references: {{GreeterClient: {{url: '{urls}', {options}}}}}}}}}"
@@ -75,8 +76,8 @@ async fn timeout_load_balance_and_tag_rule_change_in_the_center_while_calls_run(
     let address = url_of(&gray);
     let address = address.trim_start_matches("tri://");
     let rule =
-        format!("key: boss\nenabled: true\ntags: [{{name: gray, addresses: ['{address}']}}]");
-    center.put("boss.tag-router", &rule);
+        format!("key: users\nenabled: true\ntags: [{{name: gray, addresses: ['{address}']}}]");
+    center.put("users.tag-router", &rule);
     becomes("the tag rule", || async {
         seen()
             .await

@@ -115,11 +115,12 @@ async fn how_often_a_call_is_tried_changes_with_retries_cluster_parameters_and_p
 #[tokio::test]
 async fn who_is_called_changes_with_load_balance_stickiness_tags_and_rules() {
     let (plain, gray) = (provide(named("plain")).await, provide(named("gray")).await);
+    let other = provide(named("other")).await;
     let urls = format!(
         "{}/?application=users&region=sh;{}/?application=users&dubbo.tag=gray&region=hz;{}/?application=users&region=bj",
         url_of(&plain),
         url_of(&gray),
-        url_of(&provide(named("other")).await),
+        url_of(&other),
     );
     let yaml = |sections: &str, options: &str| {
         format!(
