@@ -5,7 +5,7 @@ use std::{error::Error, io, time::Duration};
 use bytes::Bytes;
 use dubbo::{
     Instance,
-    config::{ProtocolConfig, ShutdownConfig, TripleConfig},
+    config::{Compression, CompressionConfig, ProtocolConfig, ShutdownConfig, TripleConfig},
 };
 use tokio::io::{stdin, stdout};
 
@@ -46,7 +46,11 @@ fn instance(
     asked: &ServerCompatRequest,
     files: &Files,
 ) -> Result<(Instance, Bytes), Box<dyn Error>> {
-    let mut triple = TripleConfig::new();
+    // Each caller gets what it offers first, however short the answer is.
+    let compression = CompressionConfig::new()
+        .send(Compression::ALL.to_vec())
+        .min_size(0);
+    let mut triple = TripleConfig::new().compression(compression);
     if asked.message_receive_limit > 0 {
         triple = triple.max_server_recv_msg_size(asked.message_receive_limit.into());
     }

@@ -77,7 +77,11 @@ impl Answer {
                 }
                 Some(Err(status))
             }
-            early => early,
+            // Trailers, if there is nothing else.
+            Some(Ok(())) if dialect == TripleDialect::GrpcWeb => {
+                Some(Ok(Attachments::from_headers(headers.clone())))
+            }
+            Some(Ok(())) | None => None,
         };
         if !is_ours {
             let status = from_http_status(http, headers.get(CONTENT_TYPE));
@@ -106,7 +110,7 @@ pub(super) struct Incoming {
     place: Place,
     exception: bool,
     /// How the headers say that the call went, if nothing comes after them.
-    early: Option<Result<(), Status>>,
+    early: Option<Result<Attachments, Status>>,
     any_messages: bool,
     no_more_data: bool,
 }
@@ -144,10 +148,7 @@ impl Incoming {
         let turn = ready!(poll_proceed(cx));
         let event = ready!(self.poll_event(cx));
         turn.made_progress();
-        Poll::Ready(match event {
-            Event::End(Err(status)) => Event::End(Err(self.place.name(status))),
-            event => event,
-        })
+        Poll::Ready(event)
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
@@ -159,15 +160,15 @@ impl Incoming {
                 }
                 Ok(None) => {}
                 // A message has come, so the call was done.
-                Err(status) => return Poll::Ready(Event::End(Err(peers_fault(status).done()))),
+                Err(status) => return Poll::Ready(self.fail(peers_fault(status).done())),
             }
             if self.no_more_data {
                 return self.poll_end(cx);
             }
-            match ready!(self.source.poll_data(cx)) {
+            match ready!(self.source.poll_data(&self.place, cx)) {
                 Some(Ok(chunk)) => {
                     if let Err(status) = self.messages.push(chunk) {
-                        return Poll::Ready(Event::End(Err(status)));
+                        return Poll::Ready(self.fail(status));
                     }
                 }
                 Some(Err(status)) => return Poll::Ready(Event::End(Err(status))),
@@ -180,27 +181,29 @@ impl Incoming {
         Poll::Ready(match self.messages.end() {
             Ok(Rest::Message(message)) => Event::Message(message),
             Ok(Rest::Success(trailers)) => Event::End(Ok(trailers)),
-            Ok(Rest::Trailers(trailers)) => Event::End(self.judge(trailers)),
-            Ok(Rest::Nothing) => {
-                let trailers = ready!(self.source.poll_trailers(cx));
-                Event::End(trailers.and_then(|trailers| self.judge(trailers)))
-            }
-            Err(status) => Event::End(Err(status)),
+            Ok(Rest::Trailers(trailers)) => self.judge(trailers),
+            Ok(Rest::Nothing) => match ready!(self.source.poll_trailers(&self.place, cx)) {
+                Ok(trailers) => self.judge(trailers),
+                Err(status) => Event::End(Err(status)),
+            },
+            Err(status) => self.fail(status),
         })
     }
 
+    /// The end, for something that is wrong with the answer.
+    fn fail(&self, status: Status) -> Event {
+        Event::End(Err(self.place.name(status)))
+    }
+
     /// How the call went, as the trailers say, or the headers where there are none.
-    fn judge(&mut self, trailers: Option<HeaderMap>) -> Result<Attachments, Status> {
-        if let Some(trailers) = trailers {
-            return self.outcome(trailers);
-        }
-        match self.early.take() {
-            Some(Err(status)) if !self.has_begun() => Err(reject::read(status)),
-            Some(Ok(())) if !self.has_begun() && self.messages.may_have_no_body() => {
-                Ok(Attachments::new())
-            }
-            _ => Err(self.without_status("trailers")),
-        }
+    fn judge(&mut self, trailers: Option<HeaderMap>) -> Event {
+        let outcome = match (trailers, self.early.take()) {
+            (Some(trailers), _) => self.outcome(trailers),
+            (None, Some(Err(status))) if !self.has_begun() => Err(reject::read(status)),
+            (None, Some(Ok(trailers))) if !self.has_begun() => Ok(trailers),
+            (None, _) => Err(self.without_status("trailers")),
+        };
+        Event::End(outcome.map_err(|status| self.place.name(status)))
     }
 
     /// Whether the peer has sent a message, or some of one.

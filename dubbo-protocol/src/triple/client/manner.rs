@@ -108,7 +108,7 @@ impl Manner {
             .map_err(|error| Status::internal(error.to_string()).with_source(error))?;
         check_sent(body.len(), limit)?;
         let packing = sending.packing;
-        let packed = packing.and_then(|packing| Some((packing, packing.pack(&body)?)));
+        let packed = packing.and_then(|packing| Some((packing, packing.pack_whole(&body)?)));
         Ok(match packed {
             Some((packing, packed)) => Written {
                 body: packed.into(),

@@ -11,6 +11,7 @@ use h2::RecvStream;
 use http::HeaderMap;
 
 use super::{connection::Connection, failure::Failure, http1::Received};
+use crate::endpoint::Place;
 
 /// Where its bytes come from. Dropping it before their end tells the peer that nobody reads them.
 pub(super) enum Source {
@@ -33,13 +34,14 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// The connection was lost, or the answer was cut off.
+    /// The connection was lost or the answer cut off, on the way of a call to `place`; or the caller's own stream failed.
     pub(super) fn poll_data(
         &mut self,
+        place: &Place,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Status>>> {
         match self {
-            Self::Http1(received) => received.poll_data(cx),
+            Self::Http1(received) => received.poll_data(place, cx),
             Self::Http2(stream, connection) => {
                 Poll::Ready(match ready!(stream.poll_data(cx)) {
                     Some(Ok(chunk)) => {
@@ -47,7 +49,7 @@ impl Source {
                         let _ = stream.flow_control().release_capacity(chunk.len());
                         Some(Ok(chunk))
                     }
-                    Some(Err(error)) => Some(Err(lost(error, connection))),
+                    Some(Err(error)) => Some(Err(lost(error, connection, place))),
                     None => None,
                 })
             }
@@ -61,17 +63,18 @@ impl Source {
     /// As [`poll_data`](Self::poll_data).
     pub(super) fn poll_trailers(
         &mut self,
+        place: &Place,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<HeaderMap>, Status>> {
         match self {
             Self::Http1(_) => Poll::Ready(Ok(None)),
             Self::Http2(stream, connection) => stream
                 .poll_trailers(cx)
-                .map_err(|error| lost(error, connection)),
+                .map_err(|error| lost(error, connection, place)),
         }
     }
 }
 
-fn lost(error: h2::Error, connection: &Connection) -> Status {
-    Failure::of(error, connection).into_status()
+fn lost(error: h2::Error, connection: &Connection, place: &Place) -> Status {
+    place.name(Failure::of(error, connection).into_status())
 }

@@ -22,7 +22,11 @@ use dubbo_test::{
     peer::h2::{Frame, ServerConnection, code, kind},
 };
 use parking_lot::Mutex;
-use tokio::{io::DuplexStream, sync::mpsc, time::Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
+    sync::mpsc,
+    time::Instant,
+};
 
 use super::Client;
 use crate::net::{Connector, Stream};
@@ -455,5 +459,48 @@ async fn a_shutdown_waits_for_calls_until_its_deadline() {
                 "{status}"
             );
         }
+    }
+}
+
+/// Reads one request of HTTP/1.1 and answers it as Connect does.
+async fn answer_one(io: &mut DuplexStream) {
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\n\x01x") {
+        assert!(io.read_buf(&mut seen).await.expect("open") > 0, "it ended");
+    }
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/proto\r\ncontent-length: 0\r\n\r\n";
+    io.write_all(answer).await.expect("open");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_of_http_1_that_was_silent_for_long_is_replaced_before_it_gets_a_call() {
+    const CONNECT: &str = "triple.dialect=connect&triple.http-version=1.1";
+    for (query, pause, replaced) in [
+        ("", 9, false),
+        ("", 11, true),
+        ("&keep-alive-interval=2s", 3, true),
+        ("&keep-alive-interval=0", 3_600, false),
+    ] {
+        let mut rig = Rig::new(false);
+        let stub = rig.stub(&format!("{CONNECT}{query}"));
+        let mut first = rig.connections.recv().await.expect("it connects");
+        tokio::join!(greet(&stub), answer_one(&mut first))
+            .0
+            .expect("it works");
+        tokio::time::sleep(Duration::from_secs(pause)).await;
+        let second = async {
+            if replaced {
+                let mut second = rig.connections.recv().await.expect("it connects");
+                answer_one(&mut second).await;
+                // Nobody waits for an answer on the old one.
+                let mut rest = Vec::new();
+                first.read_to_end(&mut rest).await.expect("an end");
+                assert_eq!(rest, b"");
+            } else {
+                answer_one(&mut first).await;
+            }
+        };
+        tokio::join!(greet(&stub), second).0.expect("it works");
+        assert_eq!(rig.attempts().len(), usize::from(replaced), "{query}");
     }
 }

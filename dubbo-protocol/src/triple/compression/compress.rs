@@ -13,7 +13,19 @@ impl Compression {
     /// It takes the thread for as long as it lasts, and no memory beyond the length of the message: what the compressors
     /// themselves work with, up to 1.5 MiB, is made once a thread.
     pub(crate) fn compress(self, message: &[u8]) -> Option<Vec<u8>> {
-        let mut out = Vec::with_capacity(message.len());
+        let out = self.compress_within(message, message.len())?;
+        (out.len() < message.len()).then_some(out)
+    }
+
+    /// `body` compressed, however long that is: a header says it of the whole, and who looks at it may count on it.
+    pub(crate) fn compress_whole(self, body: &[u8]) -> Option<Vec<u8>> {
+        // What none of the formats exceeds by what it puts around bytes that it cannot make shorter.
+        self.compress_within(body, body.len() + body.len() / 64 + 128)
+    }
+
+    /// `None` when there is not enough room.
+    fn compress_within(self, message: &[u8], room: usize) -> Option<Vec<u8>> {
+        let mut out = Vec::with_capacity(room);
         let fits = match self {
             Self::Deflate => ZLIB.with_borrow_mut(|zlib| deflate(zlib, message, &mut out)),
             Self::Gzip => RAW.with_borrow_mut(|raw| gzip(raw, message, &mut out)),
@@ -22,7 +34,7 @@ impl Compression {
                 zstd.compress(&mut out, message, level).is_ok()
             }),
         };
-        (fits && out.len() < message.len()).then_some(out)
+        fits.then_some(out)
     }
 }
 
@@ -88,6 +100,18 @@ mod tests {
                     compression.decompress(&packed, message.len()).ok(),
                     Some(message)
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_body_is_compressed_even_if_it_grows() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for compression in Compression::ALL {
+            for len in [0, 1, 60, 1_000, 1_000_000] {
+                let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(len).collect();
+                let packed = compression.compress_whole(&noise).expect("there is room");
+                assert_eq!(independently(compression, &packed), noise);
             }
         }
     }

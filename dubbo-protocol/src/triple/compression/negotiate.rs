@@ -37,6 +37,14 @@ impl Packing {
         }
         self.compression.compress(message)
     }
+
+    /// The whole `body` of a request, unless it is too short.
+    pub(crate) fn pack_whole(self, body: &[u8]) -> Option<Vec<u8>> {
+        if body.len() < self.min_size {
+            return None;
+        }
+        self.compression.compress_whole(body)
+    }
 }
 
 /// What a server compresses for those who take it.

@@ -1,18 +1,24 @@
 //! Connections of HTTP/1.1: one call at a time each, as many as there are calls, and what happens when they end.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use dubbo_core::status::{Code, Retry};
+use dubbo_core::{
+    invocation::{Body, Invocation, PayloadStream},
+    payload::{Adapter as _, Payload},
+    service::MethodRef,
+    status::{Code, Retry, Status},
+    stream,
+};
 use dubbo_protocol::TripleProtocol;
-use dubbo_test::soon;
+use dubbo_test::{peer::h2::envelope, soon};
 use futures_util::future::join_all;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
 
-use super::rig::{HTTP1_WAYS, Rig, greet};
-use crate::support::{self, message};
+use super::rig::{HTTP1_WAYS, Rig, Text, greet};
+use crate::support::{self, GREETER, message};
 
 /// A peer of HTTP/1.1 that a test plays.
 struct Peer {
@@ -213,6 +219,62 @@ async fn a_peer_that_ends_within_an_answer_may_have_done_the_call() {
             assert!(status.message().contains(part), "{part} in {status}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_early_answer_over_http_1_ends_the_requests() {
+    let (peer, protocol) = (Peer::bind().await, TripleProtocol::default());
+    let stub = support::stub(&protocol, peer.address(), HTTP1_WAYS[0]).await;
+    let (feed, requests) = stream::channel(1);
+    let served = async {
+        let mut stream = peer.accept().await;
+        let mut seen = Vec::new();
+        while !seen.ends_with(b"early\r\n") {
+            let read = soon("a request", stream.read_buf(&mut seen)).await;
+            assert!(read.expect("open") > 0, "it ended");
+        }
+        let mut body = envelope(&message("enough")).to_vec();
+        body.extend_from_slice(b"\x80\0\0\0\x10grpc-status: 0\r\n");
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/grpc-web\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let answer = [head.as_bytes(), &body].concat();
+        stream.write_all(&answer).await.expect("open");
+        // A request that goes on without end has no other end than that of its connection.
+        let read = soon("the end", stream.read_to_end(&mut seen)).await;
+        read.expect("an end");
+    };
+    let call = async {
+        let call = support::join(&stub, requests);
+        feed.send("early".to_owned()).await.expect("somebody reads");
+        let reply = call.await.expect("it works");
+        assert_eq!(reply.message(), "enough");
+        let end = async { while feed.send("more".to_owned()).await.is_ok() {} };
+        soon("the end of the requests", end).await;
+    };
+    soon("both", async { tokio::join!(served, call) }).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_fails_at_the_caller_ends_the_call_with_its_failure() {
+    let rig = Rig::plain().await;
+    let stub = rig.stub(HTTP1_WAYS[0]).await;
+    let messages = futures_util::stream::iter([
+        Ok(Payload::typed(Text::wrap("a".to_owned()))),
+        Err(Status::aborted("the source failed")),
+    ]);
+    let invocation = Invocation::new(
+        Arc::new("greet.Greeter".parse().expect("a key")),
+        MethodRef::new(Arc::clone(&GREETER), 2),
+        Body::Stream(PayloadStream::new(messages)),
+    );
+    let call = stub.invoker().invoke(invocation);
+    let status = soon("an end", call).await.expect_err("it fails");
+    assert_eq!(
+        (status.code(), status.message()),
+        (Code::Aborted, "the source failed")
+    );
 }
 
 #[tokio::test]

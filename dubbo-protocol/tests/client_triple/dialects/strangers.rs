@@ -127,7 +127,7 @@ async fn a_stream_of_grpc_web_may_be_over_with_its_headers() {
     let play = async {
         for only in [true, false] {
             let mut request = connection.request().await;
-            let headers = [WEB, ("grpc-status", "0")];
+            let headers = [WEB, ("grpc-status", "0"), ("x-t", "1")];
             if only {
                 request.send_only_headers(200, &headers);
             } else {
@@ -140,6 +140,8 @@ async fn a_stream_of_grpc_web_may_be_over_with_its_headers() {
         for _ in 0..2 {
             let mut replies = many(&stub, "x").await.expect("it works").into_message();
             assert_eq!(replies.message().await.expect("no error"), None);
+            let trailers = replies.trailers().expect("it has ended");
+            assert_eq!(trailers.get("x-t"), Some("1"));
         }
     };
     soon("both", async { tokio::join!(play, calls) }).await;

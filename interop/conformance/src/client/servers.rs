@@ -7,13 +7,16 @@ use dubbo::{
     Instance,
     config::{
         Compression as Sent, CompressionConfig, ReferenceConfig, Serialization, TripleConfig,
+        TripleDialect,
     },
 };
 use tokio::sync::Mutex;
 
 use crate::{
     files::Files,
-    suite::{ClientCompatRequest, Codec, Compression, ConformanceServiceClient, Protocol},
+    suite::{
+        ClientCompatRequest, Codec, Compression, ConformanceServiceClient, HttpVersion, Protocol,
+    },
 };
 
 /// The clients of all servers, each made with the first call that needs it.
@@ -100,6 +103,8 @@ impl Server {
 /// How a server is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Options {
+    dialect: TripleDialect,
+    version: &'static str,
     json: bool,
     compression: Option<Sent>,
     limit: u32,
@@ -108,11 +113,21 @@ struct Options {
 impl Options {
     fn of(asked: &ClientCompatRequest) -> Result<Self, String> {
         let unsupported = |what: &str| Err(format!("{what} is not supported by this client"));
-        match asked.protocol() {
-            Protocol::Grpc => {}
-            other => return unsupported(other.as_str_name()),
+        if asked.use_get_http_method {
+            return unsupported("GET");
         }
         Ok(Self {
+            dialect: match asked.protocol() {
+                Protocol::Connect => TripleDialect::Connect,
+                Protocol::Grpc => TripleDialect::Grpc,
+                Protocol::GrpcWeb => TripleDialect::GrpcWeb,
+                other => return unsupported(other.as_str_name()),
+            },
+            version: match asked.http_version() {
+                HttpVersion::HttpVersion1 => "1.1",
+                HttpVersion::HttpVersion2 => "2",
+                other => return unsupported(other.as_str_name()),
+            },
             json: match asked.codec() {
                 Codec::Proto => false,
                 Codec::Json => true,
@@ -142,7 +157,12 @@ impl Options {
         let mut reference = ReferenceConfig::new()
             .url([format!("tri://{}:{}", asked.host, asked.port)])
             .serialization(serialization)
-            .triple(TripleConfig::new().compression(compression))
+            .triple(
+                TripleConfig::new()
+                    .compression(compression)
+                    .dialect(self.dialect),
+            )
+            .param("triple.http-version", self.version)
             .cluster("failfast")
             .check(false)
             .timeout(Duration::ZERO);

@@ -12,9 +12,12 @@ use http::{
 };
 
 use super::error;
-use crate::triple::{
-    compression::{Compression, DecompressError},
-    headers::canonical,
+use crate::{
+    reject,
+    triple::{
+        compression::{Compression, DecompressError},
+        headers::canonical,
+    },
 };
 
 /// The content types of messages.
@@ -114,7 +117,7 @@ impl Unary {
             return Ok(body);
         }
         let status = error::read(self.http, &self.of_error, &body);
-        Err(error::judged(status.with_attachments(self.attachments())))
+        Err(reject::read(status.with_attachments(self.attachments())))
     }
 
     /// The trailers, once.

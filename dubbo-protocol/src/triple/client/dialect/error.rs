@@ -13,15 +13,15 @@ use http::{
 use serde::Deserialize;
 
 use crate::{
-    pushback, reject,
+    pushback,
     triple::{
         headers::canonical,
         status_wire::{code_of_http, names_exception},
     },
 };
 
-/// The failure that `body` tells, which came with `http` and `headers`. An answer of somebody who does not speak Connect
-/// is one, too.
+/// The failure that `body` tells, which came with `http` and `headers`, without attachments. An answer of somebody who does
+/// not speak Connect is one, too.
 pub(super) fn read(http: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     let told: Option<Told> = is_json(headers)
         .then(|| serde_json::from_slice(body).ok())
@@ -41,11 +41,6 @@ pub(super) fn read(http: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status
         .with_origin(origin)
         .with_details(details.into_iter().filter_map(Told::detail).collect());
     pushback::read(status, wait(headers).as_deref())
-}
-
-/// What the peer said of not having begun, once `status` has its attachments.
-pub(super) fn judged(status: Status) -> Status {
-    reject::read(status)
 }
 
 /// An answer that no peer of Connect gives.

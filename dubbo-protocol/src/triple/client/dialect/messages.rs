@@ -140,11 +140,6 @@ impl Messages {
             Self::Grpc(decoder) | Self::Web(decoder) => decoder.pending() > 0,
         }
     }
-
-    /// Whether trailers in the headers alone are an answer, if no body follows.
-    pub(in crate::triple::client) fn may_have_no_body(&self) -> bool {
-        matches!(self, Self::Web(_))
-    }
 }
 
 impl TripleDialect {

@@ -101,13 +101,20 @@ impl TripleDialect {
         let Some(remaining) = remaining else {
             return;
         };
-        let (name, text) = match self {
-            Self::Connect => (CONNECT_TIMEOUT, millis(remaining)),
-            Self::Grpc | Self::GrpcWeb => (GRPC_TIMEOUT, timeout::format(remaining)),
+        let text = match self {
+            Self::Connect => millis(remaining),
+            Self::Grpc | Self::GrpcWeb => timeout::format(remaining),
         };
         // Digits and a letter: always legal.
-        if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(text)) {
-            headers.insert(name, value);
+        let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(text)) else {
+            return;
+        };
+        if self == Self::Connect {
+            // The one is for Connect's servers, the other for dubbo-go's, which read it in the same calls.
+            headers.insert(CONNECT_TIMEOUT, value.clone());
+            headers.insert(TRIPLE_TIMEOUT, value);
+        } else {
+            headers.insert(GRPC_TIMEOUT, value);
         }
     }
 
@@ -174,6 +181,7 @@ const DIALECT: Key<TripleDialect> = Key {
 
 const CONNECT_TIMEOUT: HeaderName = HeaderName::from_static("connect-timeout-ms");
 const CONNECT_VERSION: HeaderName = HeaderName::from_static("connect-protocol-version");
+const TRIPLE_TIMEOUT: HeaderName = HeaderName::from_static("triple-timeout-ms");
 const X_GRPC_WEB: HeaderName = HeaderName::from_static("x-grpc-web");
 
 const NANOS_PER_MILLI: u128 = 1_000_000;
@@ -212,6 +220,7 @@ mod tests {
                     ("connect-timeout-ms", "2"),
                     ("content-encoding", "gzip"),
                     ("content-type", "application/json"),
+                    ("triple-timeout-ms", "2"),
                 ][..],
             ),
             (

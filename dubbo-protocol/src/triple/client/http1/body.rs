@@ -2,7 +2,10 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -10,6 +13,7 @@ use bytes::Bytes;
 use dubbo_core::{invocation::PayloadStream, status::Status};
 use futures_core::Stream as _;
 use http_body::{Body, Frame, SizeHint};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::{
     endpoint::Place,
@@ -28,20 +32,76 @@ pub(in crate::triple::client) enum RequestBody {
 
 /// The stream of a caller.
 pub(in crate::triple::client) struct Messages {
-    pub(super) stream: PayloadStream,
-    pub(super) sending: Sending,
-    pub(super) form: Form,
-    pub(super) place: Place,
-    pub(super) fault: Arc<Fault>,
+    stream: PayloadStream,
+    sending: Sending,
+    form: Form,
+    place: Place,
+    upload: Arc<Upload>,
+    over: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-/// Why the caller's stream could not be sent, for who waits for the answer.
-#[derive(Debug, Default)]
-pub(in crate::triple::client) struct Fault(OnceLock<Status>);
+impl Messages {
+    /// Those of `stream`, as `sending` and `form` say, and what is known of their sending.
+    pub(super) fn new(
+        stream: PayloadStream,
+        sending: Sending,
+        form: Form,
+        place: Place,
+    ) -> (Self, Arc<Upload>) {
+        let upload = Arc::<Upload>::default();
+        let messages = Self {
+            stream,
+            sending,
+            form,
+            place,
+            over: Box::pin(upload.over.clone().cancelled_owned()),
+            upload: Arc::clone(&upload),
+        };
+        (messages, upload)
+    }
 
-impl Fault {
-    pub(super) fn status(&self) -> Option<&Status> {
-        self.0.get()
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
+        if self.over.as_mut().poll(cx).is_ready() {
+            // Nobody is there to be told; the connection is of no more use.
+            return Poll::Ready(Some(Err(Status::canceled("the call is over"))));
+        }
+        let Some(payload) = ready!(Pin::new(&mut self.stream).poll_next(cx)) else {
+            self.upload.ended.store(true, Ordering::Release);
+            return Poll::Ready(None);
+        };
+        let encoded = payload.and_then(|payload| {
+            frame::encode(&payload, &self.form, self.sending)
+                .map_err(|status| self.place.name(status))
+        });
+        if let Err(status) = &encoded {
+            let _ = self.upload.fault.set(status.clone());
+        }
+        Poll::Ready(Some(encoded))
+    }
+}
+
+/// What is known of the sending of a caller's stream, and how it is stopped.
+#[derive(Debug, Default)]
+pub(in crate::triple::client) struct Upload {
+    ended: AtomicBool,
+    fault: OnceLock<Status>,
+    over: CancellationToken,
+}
+
+impl Upload {
+    /// Whether the last message has been taken from it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Why it could not be sent.
+    pub(super) fn fault(&self) -> Option<&Status> {
+        self.fault.get()
+    }
+
+    /// Takes no more messages.
+    pub(super) fn stop(&self) {
+        self.over.cancel();
     }
 }
 
@@ -63,19 +123,11 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let messages = match &mut *self {
-            Self::One(message) => return Poll::Ready(message.take().map(|m| Ok(Frame::data(m)))),
-            Self::Many(messages) => messages,
+        let message = match &mut *self {
+            Self::Many(messages) => ready!(messages.poll_next(cx)),
+            Self::One(message) => message.take().map(Ok),
         };
-        let next = ready!(Pin::new(&mut messages.stream).poll_next(cx));
-        let encoded = next.map(|payload| {
-            frame::encode(&payload?, &messages.form, messages.sending)
-                .map_err(|status| messages.place.name(status))
-        });
-        if let Some(Err(status)) = &encoded {
-            let _ = messages.fault.0.set(status.clone());
-        }
-        Poll::Ready(encoded.map(|message| message.map(Frame::data)))
+        Poll::Ready(message.map(|message| message.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -10,7 +10,7 @@ use http::Request;
 
 use super::{
     Lanes, Received,
-    body::{Fault, Messages, RequestBody},
+    body::{Messages, RequestBody},
     failure::{describe, lost},
 };
 use crate::triple::client::{
@@ -38,18 +38,13 @@ impl Carrier for Lanes {
         let lane = self.lane().await;
         let mut lane = lane.map_err(|failure| failure.map(|status| call.place.name(status)))?;
         let head = call.head(terms, compression)?;
-        let (body, fault) = match call.take_messages() {
+        let (body, upload) = match call.take_messages() {
             Some(stream) => {
-                let fault = Arc::<Fault>::default();
                 let (method, manner) = (&call.place.method, terms.heads.manner);
-                let messages = Messages {
-                    stream,
-                    sending: manner.sending(method, terms.limits.send),
-                    form: manner.form(method),
-                    place: call.place.clone(),
-                    fault: Arc::clone(&fault),
-                };
-                (RequestBody::Many(Box::new(messages)), Some(fault))
+                let sending = manner.sending(method, terms.limits.send);
+                let form = manner.form(method);
+                let (messages, upload) = Messages::new(stream, sending, form, call.place.clone());
+                (RequestBody::Many(Box::new(messages)), Some(upload))
             }
             None => (RequestBody::One(message), None),
         };
@@ -69,12 +64,12 @@ impl Carrier for Lanes {
                         let status = not_sent(&describe(&error)).with_source(error);
                         Failure::ConnectionGone(call.place.name(status))
                     }
-                    None => Failure::Final(call.place.name(lost(error, fault.as_deref()))),
+                    None => Failure::Final(lost(error, upload.as_deref(), &call.place)),
                 });
             }
         };
         let (head, body) = response.into_parts();
-        let source = Source::Http1(Received::new(body, lane, fault));
+        let source = Source::Http1(Received::new(body, lane, upload));
         read(&call.place, (head, source), None, terms, keep).await
     }
 }

@@ -4,12 +4,13 @@ use std::{error::Error as _, io};
 
 use dubbo_core::status::{Origin, Status};
 
-use super::body::Fault;
-use crate::triple::client::failure::CLOSED;
+use super::body::Upload;
+use crate::{endpoint::Place, triple::client::failure::CLOSED};
 
-/// What `error` means for a call of which something was sent. When the caller's own stream failed, it is what that says.
-pub(super) fn lost(error: hyper::Error, fault: Option<&Fault>) -> Status {
-    if let Some(status) = fault.and_then(Fault::status) {
+/// What `error` means for a call to `place` of which something was sent. When the caller's own stream failed, it is what
+/// that says.
+pub(super) fn lost(error: hyper::Error, upload: Option<&Upload>, place: &Place) -> Status {
+    if let Some(status) = upload.and_then(Upload::fault) {
         return status.clone();
     }
     let why = describe(&error);
@@ -20,7 +21,7 @@ pub(super) fn lost(error: hyper::Error, fault: Option<&Fault>) -> Status {
     } else {
         Status::unavailable(format!("the connection was lost: {why}"))
     };
-    status.with_origin(Origin::Transport).with_source(error)
+    place.name(status.with_origin(Origin::Transport).with_source(error))
 }
 
 /// What happened, in words.

@@ -39,7 +39,10 @@ use crate::{
 };
 
 /// Opens connections to one address.
-pub(super) struct Http1(Dial, ConnectOptions);
+pub(super) struct Http1 {
+    dial: Dial,
+    options: ConnectOptions,
+}
 
 impl Http1 {
     /// Connects by `connector` to `address`, as `options` say.
@@ -48,15 +51,12 @@ impl Http1 {
         address: Arc<str>,
         options: ConnectOptions,
     ) -> Self {
-        let timeout = options.timeout;
-        Self(
-            Dial {
-                connector,
-                address,
-                timeout,
-            },
-            options,
-        )
+        let dial = Dial {
+            connector,
+            address,
+            timeout: options.timeout,
+        };
+        Self { dial, options }
     }
 }
 
@@ -64,19 +64,24 @@ impl Opener for Http1 {
     type Link = Lanes;
 
     fn address(&self) -> &Arc<str> {
-        &self.0.address
+        &self.dial.address
     }
 
     async fn open(&self) -> Result<Opened<Lanes>, String> {
-        let (sender, moving) = self.0.connect().await?;
+        let ConnectOptions {
+            connections,
+            keep_alive,
+            ..
+        } = self.options;
+        let (sender, moving) = self.dial.connect().await?;
         let life = Life::begin(LASTING);
         let (started, more) = mpsc::unbounded_channel();
         let driver = Driver::new(moving, more, Arc::clone(&life));
         let link = Lanes {
-            dial: self.0.clone(),
-            trusted: self.1.keep_alive.map(|keep_alive| keep_alive.interval),
+            dial: self.dial.clone(),
+            trusted: keep_alive.map(|keep_alive| keep_alive.interval),
             idle: Mutex::new(vec![Idle::now(sender)]),
-            room: Arc::new(Semaphore::new(self.1.connections)),
+            room: Arc::new(Semaphore::new(connections)),
             started,
             life,
         };

@@ -11,23 +11,24 @@ use dubbo_core::status::Status;
 use http_body::Body as _;
 use hyper::body::Incoming;
 
-use super::{body::Fault, failure::lost, lane::Lane};
+use super::{body::Upload, failure::lost, lane::Lane};
+use crate::endpoint::Place;
 
 /// The rest of an answer. Dropping it before its end closes the connection; after that, another call may have it.
 pub(in crate::triple::client) struct Received {
     body: Incoming,
     /// `None` once it has been given back.
     lane: Option<Lane>,
-    /// What became of the rest of the request.
-    fault: Option<Arc<Fault>>,
+    /// The rest of a request with many messages.
+    upload: Option<Arc<Upload>>,
 }
 
 impl Received {
-    pub(super) fn new(body: Incoming, lane: Lane, fault: Option<Arc<Fault>>) -> Self {
+    pub(super) fn new(body: Incoming, lane: Lane, upload: Option<Arc<Upload>>) -> Self {
         Self {
             body,
             lane: Some(lane),
-            fault,
+            upload,
         }
     }
 
@@ -40,9 +41,10 @@ impl Received {
     ///
     /// # Errors
     ///
-    /// The answer was cut off, or the caller's stream failed.
+    /// The answer of a call to `place` was cut off, or the caller's stream failed.
     pub(in crate::triple::client) fn poll_data(
         &mut self,
+        place: &Place,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Status>>> {
         loop {
@@ -55,7 +57,7 @@ impl Received {
                 }
                 Some(Err(error)) => {
                     self.lane = None;
-                    return Poll::Ready(Some(Err(lost(error, self.fault.as_deref()))));
+                    return Poll::Ready(Some(Err(lost(error, self.upload.as_deref(), place))));
                 }
                 None => {
                     self.give_back();
@@ -66,7 +68,11 @@ impl Received {
     }
 
     fn give_back(&mut self) {
-        if let Some(lane) = self.lane.take() {
+        let Some(lane) = self.lane.take() else {
+            return;
+        };
+        let is_whole = self.upload.as_ref().is_none_or(|upload| upload.has_ended());
+        if is_whole {
             lane.give_back();
         }
     }
@@ -76,6 +82,9 @@ impl Drop for Received {
     fn drop(&mut self) {
         if self.is_over() {
             self.give_back();
+        }
+        if let Some(upload) = &self.upload {
+            upload.stop();
         }
     }
 }
