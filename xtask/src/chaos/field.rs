@@ -220,6 +220,10 @@ impl<'a> Field<'a> {
         if role == Role::RustOnce {
             args.push("--retry-mode=strict".to_owned());
         }
+        if role == Role::Go {
+            // What it says there is how one tells why it lost a call.
+            args.push("--log=error".to_owned());
+        }
         let log = self.folder.join(format!("consumer-{}.log", role.slug()));
         Caller::start(&self.programs[&role.party()].consumer, &args, log)
     }

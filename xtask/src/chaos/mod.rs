@@ -19,12 +19,7 @@ use crate::{
     process::Stopwatch,
 };
 
-use self::{
-    field::Field,
-    options::Options,
-    plays::Play,
-    report::Report,
-};
+use self::{field::Field, options::Options, plays::Play, report::Report};
 
 /// Plays what the arguments ask for, in one registry after the other, and prints what became of the calls of each consumer.
 /// The last line is `N calls, N lost`.

@@ -86,6 +86,23 @@ impl Account {
             .count()
     }
 
+    /// The calls that were lost, those with the same error together.
+    fn lost(&self) -> Vec<Alike<'_>> {
+        let mut groups: BTreeMap<_, Alike<'_>> = BTreeMap::new();
+        let lost = self.failed.iter().filter(|(_, it)| *it == Verdict::Lost);
+        for (loss, _) in lost {
+            let key = (&loss.contract, without_numbers(&loss.error));
+            let alike = groups.entry(key).or_insert(Alike {
+                first: loss,
+                calls: 0,
+            });
+            alike.calls += 1;
+        }
+        let mut groups: Vec<_> = groups.into_values().collect();
+        groups.sort_unstable_by_key(|alike| alike.first.begun);
+        groups
+    }
+
     /// The reasons for which it has lost calls by itself, and how many.
     fn reasons(&self) -> BTreeMap<&'static str, usize> {
         let mut reasons = BTreeMap::new();
@@ -96,6 +113,34 @@ impl Account {
         }
         reasons
     }
+}
+
+/// Calls that were lost in the same way.
+struct Alike<'a> {
+    first: &'a Loss,
+    calls: usize,
+}
+
+impl Alike<'_> {
+    fn told(&self, chronicle: &Chronicle) -> String {
+        let Self { first, calls } = self;
+        let error: String = first.error.chars().take(ERROR_CHARS).collect();
+        format!(
+            "LOST {calls} of {}; the first began {}, and failed after {} ms: {error}",
+            first.contract,
+            chronicle.place(first.begun),
+            first.ended.saturating_sub(first.begun)
+        )
+    }
+}
+
+/// Errors differ by ports, times and counts.
+fn without_numbers(error: &str) -> String {
+    let numbers = |c: char| c.is_ascii_digit();
+    error
+        .split(numbers)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 impl fmt::Display for Report {
@@ -127,16 +172,8 @@ impl fmt::Display for Report {
             for (reason, calls) in account.reasons() {
                 write!(f, "\n    {calls} not counted: {reason}")?;
             }
-            let lost = account.failed.iter().filter(|(_, it)| *it == Verdict::Lost);
-            for (loss, _) in lost.take(SHOWN) {
-                write!(
-                    f,
-                    "\n    LOST {}, begun {}, failed after {} ms: {}",
-                    loss.contract,
-                    self.chronicle.place(loss.begun),
-                    loss.ended.saturating_sub(loss.begun),
-                    loss.error
-                )?;
+            for alike in account.lost() {
+                write!(f, "\n    {}", alike.told(&self.chronicle))?;
             }
         }
         Ok(())
@@ -153,5 +190,43 @@ impl fmt::Display for Role {
     }
 }
 
-/// How many calls are shown each.
-const SHOWN: usize = 20;
+/// The story of a call that was tried often is long.
+const ERROR_CHARS: usize = 1200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(begun: u64, error: &str) -> Loss {
+        Loss {
+            contract: "tri/greeter".to_owned(),
+            begun,
+            ended: begun + 3,
+            error: error.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_lost_is_told_once_for_each_error_and_counted_in_full() {
+        let mut report = Report::new(Chronicle::default(), 3);
+        let mut ended = Ended {
+            totals: BTreeMap::new(),
+            losses: vec![
+                loss(9, "no answer from 127.0.0.1:20001"),
+                loss(5, "no connection"),
+                loss(11, "no answer from 127.0.0.1:20003"),
+            ],
+        };
+        report.add(Role::Rust, &ended);
+        assert_eq!((report.lost(), report.fails_in(Party::Go)), (3, false));
+        let text = report.to_string();
+        assert!(text.contains("3 failed"), "{text}");
+        let first = text.find("LOST 1 of tri/greeter").expect(&text);
+        let then = text.find("LOST 2 of tri/greeter").expect(&text);
+        assert!(first < then && text.contains("127.0.0.1:20001"), "{text}");
+
+        ended.losses.truncate(1);
+        report.add(Role::Go, &ended);
+        assert!(report.fails_in(Party::Go));
+    }
+}
