@@ -18,6 +18,10 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one of them, as long as the program runs"
+)]
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Bench(bench::Args),

@@ -171,7 +171,6 @@ impl From<dubbo::Error> for Failure {
             ),
             dubbo::Error::Registry(_) | dubbo::Error::Metadata(_) => Self::unreachable(message)
                 .advise("check the address of the registry, its user and its password, and that it is up"),
-            dubbo::Error::Config(_) => Self::usage(message),
             _ => Self::usage(message),
         }
     }

@@ -3,6 +3,7 @@
 #[allow(
     clippy::all,
     clippy::pedantic,
+    dead_code,
     missing_docs,
     unreachable_pub,
     reason = "generated from a proto file"

@@ -1,6 +1,6 @@
 //! `dubbo bench`.
 
-use crate::rig::{Provider, dubbo, nobody};
+use crate::rig::{Provider, dubbo, dubbo_of, nobody};
 
 const ADA: &str = r#"{"name":"Ada"}"#;
 
@@ -8,7 +8,7 @@ const ADA: &str = r#"{"name":"Ada"}"#;
 async fn a_closed_loop_makes_as_many_calls_as_it_was_told() {
     let provider = Provider::start().await;
     let bench = ["bench", &provider.triple, "greet.Greeter/Greet", ADA];
-    let run = dubbo(&[&["--json"], &bench[..], &["-n", "200", "-c", "4"]].concat()).await;
+    let run = dubbo_of(&[&["--json"], &bench[..], &["-n", "200", "-c", "4"]]).await;
     let report = run.exits(0).json();
     assert_eq!(report["loop"], "closed");
     assert_eq!(report["calls"], 200);
@@ -22,7 +22,7 @@ async fn a_closed_loop_makes_as_many_calls_as_it_was_told() {
             && latency("p50") <= latency("p99")
             && latency("p99") <= latency("max")
     );
-    let run = dubbo(&[&bench[..], &["-n", "20", "--warm-up", "50ms"]].concat())
+    let run = dubbo_of(&[&bench[..], &["-n", "20", "--warm-up", "50ms"]])
         .await
         .exits(0);
     for want in [
@@ -49,7 +49,7 @@ async fn an_open_loop_begins_calls_at_its_rate() {
         "--rate",
         "100",
     ];
-    let run = dubbo(&[&bench[..], &["-d", "500ms"]].concat()).await;
+    let run = dubbo_of(&[&bench[..], &["-d", "500ms"]]).await;
     let report = run.exits(0).json();
     assert_eq!(report["loop"], "open");
     assert_eq!(report["calls"], 50);
@@ -81,7 +81,7 @@ async fn streams_and_java_methods_are_measured_too() {
         "-n",
         "10",
     ];
-    let run = dubbo(&[&["--json", "bench", &provider.classic], &java[..]].concat()).await;
+    let run = dubbo_of(&[&["--json", "bench", &provider.classic], &java[..]]).await;
     assert_eq!(run.exits(0).json()["calls"], 10);
 }
 
@@ -111,7 +111,7 @@ async fn what_cannot_be_measured_is_told_before_it_begins() {
         ),
     ];
     for (words, code, want) in cases {
-        let run = dubbo(&[&["bench"], *words].concat()).await.exits(*code);
+        let run = dubbo_of(&[&["bench"], *words]).await.exits(*code);
         assert!(run.err.contains(want), "{words:?}: {want} in {run:?}");
     }
 }

@@ -23,7 +23,7 @@ async fn every_mistake_is_named_with_its_place() {
             "3:5",
             "dubbo.consumer.chek: unknown key (did you mean `check`?)",
         ),
-        ("5:45", "dubbo.registries.r.timeout: expected a duration"),
+        ("5:46", "dubbo.registries.r.timeout: expected a duration"),
         ("8:25", "no filter is called `stamp`"),
         ("8:45", "`fastest`"),
     ] {

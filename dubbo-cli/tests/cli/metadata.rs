@@ -10,7 +10,7 @@ use examples::{
     users::{UserServiceServer, Users},
 };
 
-use crate::rig::{Provider, dubbo, folder};
+use crate::rig::{Provider, dubbo, dubbo_of, folder};
 
 /// Two instances of one application that do not serve the same.
 async fn two(registry: &str) -> [Instance; 2] {
@@ -38,21 +38,17 @@ async fn two_instances_differ_in_what_they_serve() {
         .each_ref()
         .map(|instance| instance.exported()[0].address());
     let diff = ["metadata", "diff", "--registry", &registry, "--app", "shop"];
-    let run = dubbo(&[&diff[..], &[&older, &newer]].concat())
-        .await
-        .exits(1);
+    let run = dubbo_of(&[&diff[..], &[&older, &newer]]).await.exits(1);
     let added = "+ com.example.UserService:1.0.0:tri";
     assert!(run.out.lines().any(|line| line == added), "{run:?}");
-    let run = dubbo(&[&["--json"], &diff[..], &[&newer, &older]].concat())
+    let run = dubbo_of(&[&["--json"], &diff[..], &[&newer, &older]])
         .await
         .exits(1);
     assert_eq!(
         run.json()["removed"][0],
         "com.example.UserService:1.0.0:tri"
     );
-    let run = dubbo(&[&diff[..], &[&older, &older]].concat())
-        .await
-        .exits(0);
+    let run = dubbo_of(&[&diff[..], &[&older, &older]]).await.exits(0);
     assert!(run.out.contains("the same services"), "{run:?}");
     // Revisions will do, and their first letters.
     let run = dubbo(&["--json", "ls", "--registry", &registry, "--app", "shop"]).await;
@@ -66,9 +62,7 @@ async fn two_instances_differ_in_what_they_serve() {
     let revisions = [revision(&older), revision(&newer)];
     let words = [&diff[..], &[&revisions[0], &revisions[1]]].concat();
     assert!(dubbo(&words).await.exits(1).out.contains(added));
-    let run = dubbo(&[&diff[..], &["0", "10.0.0.1:1"]].concat())
-        .await
-        .exits(2);
+    let run = dubbo_of(&[&diff[..], &["0", "10.0.0.1:1"]]).await.exits(2);
     assert!(
         run.err.contains(&older),
         "it names those that there are: {run:?}"
@@ -86,7 +80,7 @@ async fn a_process_answers_for_its_revisions() {
         .provide(GreeterServer::new(Polite));
     let shop = Provider::triple_of(builder).await;
     let diff = ["metadata", "diff", "0", "0", "--at", &shop.1];
-    let run = dubbo(&[&diff[..], &["--token", "s3cret"]].concat())
+    let run = dubbo_of(&[&diff[..], &["--token", "s3cret"]])
         .await
         .exits(0);
     assert!(run.out.contains("the same services"), "{run:?}");

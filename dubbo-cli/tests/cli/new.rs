@@ -4,7 +4,7 @@ use std::{path::Path, process::Stdio};
 
 use tokio::process::Command;
 
-use crate::rig::{dubbo, folder};
+use crate::rig::{dubbo, dubbo_of, folder};
 
 /// The clone that this test is of.
 fn clone() -> &'static Path {
@@ -70,7 +70,7 @@ async fn what_cannot_become_a_crate_is_refused() {
         ),
     ];
     for (words, want) in cases {
-        let run = dubbo(&[&["new"], *words].concat()).await.exits(2);
+        let run = dubbo_of(&[&["new"], *words]).await.exits(2);
         assert!(run.err.contains(want), "{words:?}: {want} in {run:?}");
     }
     assert!(

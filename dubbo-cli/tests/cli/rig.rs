@@ -8,7 +8,7 @@ use std::{
 
 use dubbo::{
     Instance, InstanceBuilder, Request, Response, Status, Streaming,
-    config::{ProtocolConfig, RegistryConfig, RegistryType},
+    config::{ProtocolConfig, RegistryConfig, RegistryType, ServiceConfig},
 };
 use examples::{
     Polite,
@@ -42,6 +42,11 @@ impl Run {
 /// Runs the program with these words.
 pub(crate) async fn dubbo(words: &[&str]) -> Run {
     dubbo_reading("", words).await
+}
+
+/// Runs the program with all of these words.
+pub(crate) async fn dubbo_of(words: &[&[&str]]) -> Run {
+    dubbo(&words.concat()).await
 }
 
 /// Runs the program with these words, and this on its standard input.
@@ -92,7 +97,8 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
 
 /// A provider of a greeter and of Java's users, over Triple and the classic protocol.
 pub(crate) struct Provider {
-    pub(crate) instance: Instance,
+    /// It ends with this.
+    _instance: Instance,
     pub(crate) triple: String,
     pub(crate) classic: String,
 }
@@ -118,7 +124,11 @@ impl Provider {
             .application(application)
             .protocol("triple", on("tri"))
             .protocol("classic", on("dubbo"))
-            .provide(GreeterServer::new(Moody))
+            // A service of a proto file has no hessian form.
+            .provide_with(
+                GreeterServer::new(Moody),
+                ServiceConfig::new().protocol_ids(["triple"]),
+            )
             .provide(UserServiceServer::new(Users))
     }
 
@@ -142,7 +152,7 @@ impl Provider {
         Self {
             triple: at("tri"),
             classic: at("dubbo"),
-            instance,
+            _instance: instance,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `dubbo route dry-run`.
 
-use crate::rig::{Provider, dubbo, file};
+use crate::rig::{Provider, dubbo, dubbo_of, file};
 
 const HZ: &str = "tri://10.0.0.1:50051/?region=hz";
 const SH: &str = "tri://10.0.0.2:50051/?region=sh";
@@ -22,15 +22,13 @@ async fn a_rule_says_whom_it_leaves_and_what_drops_the_others() {
         SH,
     ];
     let call = ["--arg", "u1", "--consumer", "region=sh"];
-    let run = dubbo(&[&dry_run[..], &call].concat()).await.exits(0);
+    let run = dubbo_of(&[&dry_run[..], &call]).await.exits(0);
     assert!(run.out.contains("tri://10.0.0.2:50051  kept"), "{run:?}");
     assert!(
         run.out.contains("tri://10.0.0.1:50051  dropped: "),
         "{run:?}"
     );
-    let run = dubbo(&[&["--json"], &dry_run[..], &call].concat())
-        .await
-        .exits(0);
+    let run = dubbo_of(&[&["--json"], &dry_run[..], &call]).await.exits(0);
     let told = run.json();
     assert_eq!(told["kind"], "condition");
     assert!(told["providers"][0]["droppedBy"].is_string());
@@ -56,7 +54,7 @@ async fn a_rule_says_whom_it_leaves_and_what_drops_the_others() {
         "--provider",
         SH,
     ];
-    let run = dubbo(&[&gray[..], &["-H", "dubbo.tag:gray"]].concat())
+    let run = dubbo_of(&[&gray[..], &["-H", "dubbo.tag:gray"]])
         .await
         .exits(0);
     assert!(run.out.contains("tri://10.0.0.2:50051  kept"), "{run:?}");
