@@ -189,7 +189,7 @@ impl FromStr for Target {
                 );
             }
         }
-        if url.port().is_none_or(|port| port == 0) || url.host().is_empty() {
+        if url.port().is_none_or(|port| port == 0) {
             return Err(Failure::usage(format!("`{text}` has no port"))
                 .advise(format!("write `{}://host:port`", url.protocol())));
         }
@@ -252,7 +252,7 @@ mod tests {
             ("dubbo://h:20880/a.B?x=y", Ok("dubbo://h:20880")),
             ("tri://[::1]:80", Ok("tri://[::1]:80")),
             ("tri://h", Err("has no port")),
-            ("tri://:80", Err("has no port")),
+            ("tri://:80", Err("has no host")),
             ("tri://h:0", Err("has no port")),
             ("nacos://h:8848", Err("--registry nacos://h:8848")),
             ("http://h:80", Err("`http://`")),

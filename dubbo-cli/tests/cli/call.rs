@@ -201,7 +201,11 @@ async fn each_kind_of_failure_has_an_exit_code_and_says_what_to_do() {
             "check the address",
         ),
         (&[triple, "greet.Greter/Greet", ADA], 4, "dubbo describe"),
-        (&[classic, get_user, r#"["ada"]"#], 4, "--version"),
+        (
+            &[classic, get_user, r#"["ada"]"#],
+            4,
+            "under that group and version",
+        ),
         (
             &["--registry", &registry, "a.B/c", "--timeout", "500ms"],
             3,

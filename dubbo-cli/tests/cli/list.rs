@@ -40,7 +40,7 @@ async fn instances_and_providers_are_listed_by_their_names() {
     let run = dubbo_of(&[&ls[..], &["--service", "greet.Greeter"]]).await;
     let listed = run.exits(0).json();
     let providers = listed["providers"].as_array().expect("a list");
-    for path in ["app", "interface"] {
+    for path in ["application", "interface"] {
         let is_listed =
             |one: &serde_json::Value| one["provider"] == *provider.triple && one["foundBy"] == path;
         assert!(providers.iter().any(is_listed), "{path}: {listed}");
