@@ -25,7 +25,7 @@ pub(super) async fn serve(stream: TcpStream, peer: Peer, routes: Arc<Routes>) {
     let remote = peer.remote;
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().clear();
-        request.extensions_mut().insert(peer.clone());
+        request.extensions_mut().insert(peer);
         let routes = Arc::clone(&routes);
         async move { Ok::<_, Infallible>(answer(request, &routes).await) }
     });
@@ -40,10 +40,10 @@ pub(super) async fn serve(stream: TcpStream, peer: Peer, routes: Arc<Routes>) {
     match timeout(WHOLE, connection).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::debug!(%error, %remote, "a request of an operator ended with an error")
+            tracing::debug!(%error, %remote, "a request of an operator ended with an error");
         }
         Err(_) => {
-            tracing::debug!(%remote, after = ?WHOLE, "a request of an operator was not over in time")
+            tracing::debug!(%remote, after = ?WHOLE, "a request of an operator was not over in time");
         }
     }
 }
@@ -117,14 +117,12 @@ impl Body for Bounded {
         };
         let frame = frame?;
         let len = frame.data_ref().map_or(0, Bytes::len);
-        match self.left.checked_sub(len) {
-            Some(left) => self.left = left,
-            None => {
-                self.body = None;
-                let refusal = format!("the body is over the limit of {MAX_BODY} bytes");
-                return Poll::Ready(Some(Err(refusal.into())));
-            }
-        }
+        let Some(left) = self.left.checked_sub(len) else {
+            self.body = None;
+            let refusal = format!("the body is over the limit of {MAX_BODY} bytes");
+            return Poll::Ready(Some(Err(refusal.into())));
+        };
+        self.left = left;
         Poll::Ready(Some(Ok(frame)))
     }
 

@@ -4,7 +4,7 @@ use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use dubbo_core::invocation::Peer;
 use tokio::{
-    net::{TcpListener, TcpStream, ToSocketAddrs},
+    net::{TcpListener, TcpStream},
     sync::Semaphore,
     time::{sleep, timeout},
 };
@@ -22,7 +22,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Opens `address`, such as `("127.0.0.1", 22222)`, and answers there by `routes`. Port 0 is a free one.
+    /// Opens `port` of `host`, an address or a name, and answers there by `routes`. Port 0 is a free one.
     ///
     /// # Errors
     ///
@@ -35,8 +35,8 @@ impl Listener {
     /// # Cancel safety
     ///
     /// Dropping the future leaves nothing open.
-    pub async fn bind(address: impl ToSocketAddrs, routes: Routes) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+    pub async fn bind(host: &str, port: u16, routes: Routes) -> io::Result<Self> {
+        let listener = TcpListener::bind((host, port)).await?;
         let open = Self {
             address: listener.local_addr()?,
             stop: CancellationToken::new(),

@@ -93,13 +93,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Terminal<S> {
             if self.is_over {
                 return Ok(None);
             }
-            match timeout(IDLE, self.read()).await {
-                Ok(read) => read?,
-                Err(_) => {
-                    self.say(&format!("nothing was typed for {IDLE:?}")).await?;
-                    return Ok(None);
-                }
-            }
+            let Ok(read) = timeout(IDLE, self.read()).await else {
+                self.say(&format!("nothing was typed for {IDLE:?}")).await?;
+                return Ok(None);
+            };
+            read?;
         }
     }
 

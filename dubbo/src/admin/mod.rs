@@ -104,7 +104,7 @@ impl Admin {
         }
         let mut listeners = Vec::new();
         for port in &self.ports {
-            match Listener::bind((&*port.host, port.port), self.routes(port)).await {
+            match Listener::bind(&port.host, port.port, self.routes(port)).await {
                 Ok(listener) => {
                     let address = listener.address();
                     tracing::info!(%address, commands = port.commands, "listening to operators");

@@ -60,7 +60,12 @@ impl Inner {
 
     async fn end(self: &Arc<Self>, deadline: Instant) {
         let instance = Instance(Arc::clone(self));
-        let stopping = hooks::run("on_stopping", &self.hooks.stopping, &instance, Some(deadline));
+        let stopping = hooks::run(
+            "on_stopping",
+            &self.hooks.stopping,
+            &instance,
+            Some(deadline),
+        );
         join(stopping, self.depart(deadline)).await;
         self.extensions.shared::<Leaving>().reach(Stage::Refusing);
         self.told.ends();
@@ -83,12 +88,14 @@ impl Inner {
             let applications = std::mem::take(&mut running.applications);
             (registered, applications, !running.exporters.is_empty())
         };
+        // What was taken offline just before is still known to consumers.
+        let was_registered =
+            !registered.is_empty() || !applications.is_empty() || !self.presence.is_empty();
+        self.presence.leave();
         self.extensions.shared::<Leaving>().reach(Stage::Closing);
         self.leave(&registered, &applications, deadline).await;
         self.announce(deadline).await;
         if serves {
-            // What was taken offline just before is still known to consumers.
-            let was_registered = !self.presence.is_empty();
             self.serve_late_calls(was_registered, deadline).await;
         }
     }

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use dubbo_cluster::migration::Path;
 use dubbo_core::{
     cluster::{Directory, Node},
     invoker::Invoker,
@@ -300,7 +301,7 @@ impl Inner {
                 registered: places
                     .map(|(registry, path, online)| Registered {
                         registry: self.registries.get(registry).id.clone(),
-                        by: path.name(),
+                        by: way(path),
                         online,
                     })
                     .collect(),
@@ -422,6 +423,14 @@ impl Reference {
     /// Whether the program still has a client of it.
     pub(super) fn is_alive(&self) -> bool {
         Weak::strong_count(&self.invoker) > 0
+    }
+}
+
+/// In words.
+fn way(path: Path) -> &'static str {
+    match path {
+        Path::Application => "application",
+        Path::Interface => "interface",
     }
 }
 

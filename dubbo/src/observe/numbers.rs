@@ -1,7 +1,7 @@
 //! The numbers of one instance: where they can be had, and where they are pushed.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     path::Path,
     sync::{Arc, Weak},
     time::Duration,
@@ -81,7 +81,7 @@ impl Numbers {
             Some((port, path)) => {
                 let routes = Routes::new().page(path, self.own_page());
                 // Whoever reads is answered there and not among the calls.
-                let bound = Listener::bind((Ipv4Addr::UNSPECIFIED, *port), routes);
+                let bound = Listener::bind("0.0.0.0", *port, routes);
                 let bound = self.handle.spawn(bound).await;
                 let bound = bound.map_err(|error| error.to_string());
                 let bound = bound.and_then(|bound| bound.map_err(|error| error.to_string()));

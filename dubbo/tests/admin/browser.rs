@@ -16,7 +16,7 @@ use super::{
 async fn shop(probe: &Probe) -> (Instance, [GreeterClient; 2], [Instance; 2]) {
     let works = provide(&format!(", {HASTY}"), named("works")).await;
     let failing = answering(|_| Err(Status::unavailable("<b>down & out</b>")));
-    let fails = provide(&format!(", {HASTY}"), failing).await;
+    let fails = provide(&format!(", provider: {{group: bad}}, {HASTY}"), failing).await;
     let retry = "retry: {policies: {all: {breaker: quick}}, breakers: {quick: {count: 2, min-calls: 2, open-wait: 1m}}}";
     let references = format!(
         "consumer: {{references: {{good: {{interface: greet.Greeter, url: '{}'}}, \

@@ -15,7 +15,7 @@ async fn bind() -> Listener {
         .page("/hangs", Arc::new(Page("h")))
         .page("/panics", Arc::new(Page("p")))
         .shell(Arc::new(Echo));
-    Listener::bind("127.0.0.1:0", routes)
+    Listener::bind("127.0.0.1", 0, routes)
         .await
         .expect("a free port")
 }
@@ -90,7 +90,7 @@ async fn what_is_no_http_and_no_line_is_hung_up_on() {
     let listener = bind().await;
     let (head, _) = ask(&listener, b"GARBAGE\r\n\r\n").await;
     assert!(head.starts_with("HTTP/1.1 400"), "{head}");
-    let without_shell = Listener::bind("127.0.0.1:0", Routes::new())
+    let without_shell = Listener::bind("127.0.0.1", 0, Routes::new())
         .await
         .expect("a free port");
     let mut stream = TcpStream::connect(without_shell.address())
@@ -114,7 +114,7 @@ async fn closing_gives_the_port_back_and_hangs_up() {
     closed.expect("it does not wait for pages that hang");
     let read = hanging.read(&mut [0]).await;
     assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
-    let again = Listener::bind(address, Routes::new())
+    let again = Listener::bind("127.0.0.1", address.port(), Routes::new())
         .await
         .expect("free again");
     drop(again);

@@ -110,7 +110,7 @@ async fn nobody_stays_for_ever() {
 #[tokio::test]
 async fn who_waits_for_a_prompt_gets_one() {
     let routes = Routes::new().shell(std::sync::Arc::new(Echo));
-    let listener = Listener::bind("127.0.0.1:0", routes)
+    let listener = Listener::bind("127.0.0.1", 0, routes)
         .await
         .expect("a free port");
     let mut silent = tokio::net::TcpStream::connect(listener.address())

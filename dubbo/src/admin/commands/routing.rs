@@ -31,12 +31,11 @@ pub(in crate::admin) fn get_address(asked: &Asked<'_>) -> Answer {
             nodes.len()
         );
         for node in nodes.iter() {
-            let state = match node.invoker.is_available() {
-                true => "available".to_owned(),
-                false => node
-                    .invoker
-                    .why_unavailable()
-                    .unwrap_or_else(|| "not available".to_owned()),
+            let state = if node.invoker.is_available() {
+                "available".to_owned()
+            } else {
+                let why = node.invoker.why_unavailable();
+                why.unwrap_or_else(|| "not available".to_owned())
             };
             let _ = writeln!(text, "  {} {state}", node.invoker.url().origin());
         }

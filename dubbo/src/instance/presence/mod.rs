@@ -136,6 +136,13 @@ impl Places {
         self.all.lock().is_empty()
     }
 
+    /// Notes that the instance has left all registries.
+    pub(super) fn leave(&self) {
+        for place in &mut *self.all.lock() {
+            place.online = false;
+        }
+    }
+
     /// Why consumers do not find the instance: all that it has in registries was taken out.
     pub(super) fn why_absent(&self) -> Option<String> {
         let all = self.all.lock();
@@ -198,6 +205,11 @@ impl Inner {
         online: bool,
     ) -> Result<Vec<Presence>, Error> {
         let _turn = self.presence.turn().await;
+        if online && self.is_ending() {
+            return Err(Error::State(
+                "services cannot be put into registries any more: the instance is shut down",
+            ));
+        }
         let selects = |place: &Place| self.selects(selected, place);
         let moving = self
             .presence
