@@ -60,6 +60,8 @@ pub(crate) fn install(config: &LoggerConfig, observers: Vec<Observer>) -> Result
     }
     let log = Arc::new(Log::new(config, Output::open(config)?));
     let lines = Arc::clone(&log).layer();
+    // An empty list of them would want nothing, for the others too.
+    let observers = (!observers.is_empty()).then_some(observers);
     let subscriber = Registry::default().with(observers).with(lines);
     if tracing::subscriber::set_global_default(subscriber).is_ok() {
         // Nobody else gets here: of those that set it one wins.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use dubbo_cluster::migration::MigrationStep;
 use dubbo_hessian2::{CheckMode, LoneSurrogates};
-use dubbo_protocol::Compression;
+use dubbo_protocol::{Compression, TripleDialect};
 
 use super::*;
 
@@ -55,7 +55,8 @@ fn every_key_sets_what_its_builder_method_sets() {
         .logger(
             LoggerConfig::new()
                 .level(LogLevel::Warn)
-                .format(LogFormat::Json),
+                .format(LogFormat::Json)
+                .appender(vec![crate::config::LogAppender::Console]),
         )
         .tls_config(
             TlsConfig::new()
@@ -190,7 +191,8 @@ fn consumer() -> ConsumerConfig {
                     TripleConfig::new()
                         .keep_alive_interval(ms(1_000))
                         .keep_alive_timeout(ms(2_000))
-                        .compression(CompressionConfig::new().send(vec![Compression::Deflate])),
+                        .compression(CompressionConfig::new().send(vec![Compression::Deflate]))
+                        .dialect(TripleDialect::GrpcWeb),
                 ),
         )
 }
@@ -333,7 +335,7 @@ dubbo:
         timeout: 800
         check: true
         methods: [{name: Get, timeout: 0}]
-        protocol_config: {triple: {keep-alive-interval: 1s, keep-alive-timeout: 2s, compression: {send: deflate}}}
+        protocol_config: {triple: {keep-alive-interval: 1s, keep-alive-timeout: 2s, compression: {send: deflate}, dialect: grpc-web}}
   shutdown:
     timeout: 10s
     step-timeout: -1s

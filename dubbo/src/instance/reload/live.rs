@@ -146,7 +146,7 @@ fn take_whole(key: &str, now: &mut Effective, new: &Effective) -> bool {
 }
 
 /// Takes the option of `row` over for the entry that `rest` begins with, if it is that option.
-fn take_of_entry<T: Clone + Default>(
+fn take_of_entry<T: Clone + Default + PartialEq>(
     rest: &str,
     row: &Row,
     now: &mut BTreeMap<String, T>,
@@ -164,7 +164,12 @@ fn take_of_entry<T: Clone + Default>(
         return false;
     };
     let new = new.get(&name).cloned().unwrap_or_default();
-    take(now.entry(name).or_default(), &new);
+    let is_new = !now.contains_key(&name);
+    let entry = now.entry(name.clone()).or_default();
+    take(entry, &new);
+    if is_new && *entry == T::default() {
+        now.remove(&name);
+    }
     true
 }
 

@@ -11,10 +11,10 @@ use super::*;
 use crate::config::LogFileConfig;
 
 /// A folder that is gone with this.
-pub(super) struct Folder(PathBuf);
+pub(in crate::logging) struct Folder(PathBuf);
 
 impl Folder {
-    pub(super) fn new() -> Self {
+    pub(in crate::logging) fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("dubbo-log-{}-{number}", std::process::id()));
@@ -23,7 +23,7 @@ impl Folder {
         Self(path)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::logging) fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -35,7 +35,11 @@ impl Drop for Folder {
 }
 
 fn named(path: PathBuf) -> LogFileConfig {
-    LogFileConfig::new().name(path).max_size(1).compress(false)
+    LogFileConfig::new()
+        .name(path)
+        .max_size(1)
+        .max_age(0)
+        .compress(false)
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);
