@@ -7,6 +7,7 @@ mod clients;
 mod clusters;
 mod compression;
 mod definitions;
+mod dialects;
 mod discovery;
 mod drain;
 mod failback;

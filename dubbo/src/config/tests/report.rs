@@ -16,7 +16,6 @@ t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: no load bal
 t.yaml:25:28: dubbo.metrics.port: not supported yet
 t.yaml:25:40: dubbo.metrics.probe: not supported yet
 t.yaml:26:3: dubbo.otel: not supported yet
-t.yaml:27:27: dubbo.logger.appender: `file` is not supported yet; `console` is
 warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
 ";
     assert_eq!(report(include_str!("sample.yaml")), want.trim_start());
@@ -116,6 +115,14 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
              t.yaml:2:117: dubbo.protocols.b.triple.compression: only `tri` compresses, and the protocol is `injvm`\n\
              t.yaml:3:84: dubbo.consumer.references.R.protocol_config.triple.compression.send: a reference sends one \
              compression: nobody has told it which of several its providers take",
+    ),
+    (
+        "protocols: {a: {triple: {dialect: connect}}}\n  consumer: {references: {R: {url: 'h:1', \
+             protocol_config: {triple: {dialect: grpcweb}}}}}",
+        "t.yaml:3:70: dubbo.consumer.references.R.protocol_config.triple.dialect: Triple has no dialect \"grpcweb\"; use one of \
+             grpc, grpc-web and connect\n\
+             warning: t.yaml:2:28: dubbo.protocols.a.triple.dialect: has no effect: a server speaks all of them, and a \
+             reference chooses: write it under its `protocol_config`",
     ),
     (
         "consumer: {references: {A: {url: 'h:1', serialization: msgpack}, B: {url: 'h:1', serialization: avro}}}",
