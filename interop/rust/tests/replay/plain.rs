@@ -29,7 +29,8 @@ pub(crate) fn put(sheet: &mut Sheet, path: &str, half: &Half) {
             messages::put_responses(sheet, path, &message);
         }
         "text/event-stream" => {
-            sheet.put_all("event", text(&data).split_terminator("\n\n").map(event))
+            let events = text(&data);
+            sheet.put_all("event", events.split_terminator("\n\n").map(event));
         }
         _ if data.is_empty() => {}
         _ => sheet.put("body", text(&data)),

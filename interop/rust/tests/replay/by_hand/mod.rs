@@ -10,7 +10,7 @@ use std::{net::SocketAddr, time::Duration};
 use dubbo::config::{CorsConfig, OpenApiConfig, TripleConfig};
 use dubbo_test::soon;
 
-use self::questions::{How, Question, questions};
+use self::questions::{How, questions};
 use crate::{
     reading,
     record::{Half, Recording, served},
