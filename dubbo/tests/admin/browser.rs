@@ -87,7 +87,8 @@ async fn a_person_sees_providers_consumers_registries_breakers_and_retries() {
         !seen.contains("loading</span>"),
         "the page has looked:\n{seen}"
     );
-    assert!(!seen.contains("The program does not answer"), "{seen}");
+    let is_untroubled = seen.contains("<div id=\"trouble\" role=\"alert\" hidden");
+    assert!(is_untroubled, "the page tells of trouble:\n{seen}");
 
     let shot = format!("--screenshot={}", PathBuf::from(&picture).display());
     run(&browser, &[&shot, "--window-size=1280,1100", &url]).await;

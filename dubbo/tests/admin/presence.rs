@@ -78,11 +78,17 @@ async fn services_leave_registries_and_come_back_while_calls_go_on() {
     let (_, listed) = got(port(&provider), "/ls").await;
     assert!(listed.contains("r-A(N)/r-I(N)"), "{listed}");
     soon("a consumer that knows", async {
-        while greet(&greeter, "").await.is_ok() {
+        let knows_some = async || {
+            let references = consumer.status().await.references;
+            let mut sources = references.iter().flat_map(|reference| &reference.sources);
+            sources.any(|source| !source.providers.is_empty())
+        };
+        while knows_some().await {
             tokio::task::yield_now().await;
         }
     })
     .await;
+    greet(&greeter, "").await.expect_err("there is nobody");
 
     // Who knows the address is served, and so are the calls of before.
     let late = consume(&url_of(&provider), "timeout: 1m").await;
