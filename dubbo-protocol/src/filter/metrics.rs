@@ -1,4 +1,4 @@
-use std::{error::Error as _, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
 use dubbo_core::{
@@ -128,7 +128,7 @@ impl Series {
             Code::DeadlineExceeded => &self.timeout,
             Code::ResourceExhausted => &self.limit,
             _ if status.origin() == Origin::Transport => &self.network,
-            _ if status.source().is_some_and(|why| why.is::<CodecError>()) => &self.codec,
+            _ if status.source().is_some_and(<dyn Error>::is::<CodecError>) => &self.codec,
             Code::Unavailable | Code::PermissionDenied => &self.unavailable,
             _ => &self.unknown,
         }

@@ -98,7 +98,7 @@ impl Numbers {
             let step = recorder.window().step();
             loop {
                 tokio::time::sleep(step).await;
-                recorder.step(std::time::Instant::now());
+                recorder.step(Instant::now());
             }
         };
         tasks.spawn_on(clock, &self.handle);

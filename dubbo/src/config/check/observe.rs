@@ -89,7 +89,7 @@ impl Check<'_> {
                 self.error(ProblemKind::Type, &format!("{path}.base-url"), url, message);
             }
             Ok(endpoint) if endpoint.tls => {
-                self.trusted(&format!("{path}.base-url"), url, "`http://`")
+                self.trusted(&format!("{path}.base-url"), url, "`http://`");
             }
             Ok(_) => {}
         }

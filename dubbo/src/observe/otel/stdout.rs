@@ -19,12 +19,9 @@ pub(super) struct Stdout;
 
 impl SpanExporter for Stdout {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let lines: String = batch
-            .iter()
-            .map(|span| format!("{}\n", line(span)))
-            .collect();
+        let lines: Vec<_> = batch.iter().map(|span| line(span).to_string()).collect();
         let mut out = io::stdout().lock();
-        let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+        let written = writeln!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
         written.map_err(|error| OTelSdkError::InternalFailure(error.to_string()))
     }
 }

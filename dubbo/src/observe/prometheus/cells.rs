@@ -5,11 +5,12 @@ use std::{
         OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use metrics::{CounterFn, GaugeFn, HistogramFn};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::{
     sketch::{self, BUCKETS},

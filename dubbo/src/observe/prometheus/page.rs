@@ -1,6 +1,6 @@
 //! The page that Prometheus reads.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use http::{
     HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, CONTENT_TYPE},
 };
+use tokio::time::Instant;
 
 use super::Recorder;
 

@@ -1,10 +1,6 @@
 //! Pushing to a gateway: again and again, and once more in the end.
 
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use base64::{
     Engine as _,
@@ -14,6 +10,7 @@ use http::{
     HeaderMap, HeaderValue,
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
+use tokio::time::Instant;
 
 use super::{Recorder, page::TEXT};
 use crate::{

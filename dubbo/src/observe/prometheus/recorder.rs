@@ -6,13 +6,13 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Instant,
 };
 
 use metrics::{
     Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder as Recording, SharedString, Unit,
 };
 use parking_lot::{Mutex, RwLock};
+use tokio::time::Instant;
 
 use super::{
     cells::{Count, Level, Times},
@@ -43,10 +43,12 @@ pub(crate) trait Collect: Send + Sync {
 
 /// All numbers of one name, by their labels as they are written.
 pub(super) enum Family {
-    Counts(BTreeMap<String, Arc<Count>>),
-    Levels(BTreeMap<String, Arc<Level>>),
-    Times(BTreeMap<String, Arc<Times>>),
+    Counts(Cells<Count>),
+    Levels(Cells<Level>),
+    Times(Cells<Times>),
 }
+
+pub(super) type Cells<T> = BTreeMap<String, Arc<T>>;
 
 impl Recorder {
     pub(crate) fn new(window: Window) -> Self {
@@ -93,10 +95,14 @@ impl Recorder {
         for (name, family) in &*self.families.read() {
             match family {
                 Family::Counts(cells) if text::is_windowed(name) => {
-                    cells.values().for_each(|cell| cell.note(now, self.window));
+                    for cell in cells.values() {
+                        cell.note(now, self.window);
+                    }
                 }
                 Family::Times(cells) => {
-                    cells.values().for_each(|cell| cell.note(now, self.window));
+                    for cell in cells.values() {
+                        cell.note(now, self.window);
+                    }
                 }
                 Family::Counts(_) | Family::Levels(_) => {}
             }
@@ -109,7 +115,9 @@ impl Recorder {
             let collectors = self.collectors.lock();
             collectors.iter().filter_map(Weak::upgrade).collect()
         };
-        collectors.iter().for_each(|collector| collector.collect());
+        for collector in collectors {
+            collector.collect();
+        }
         let helps = self.helps.lock().clone();
         let mut page = text::Page::new(self.window, now, helps);
         for (name, family) in &*self.families.read() {
@@ -144,7 +152,7 @@ impl Recorder {
         key: &Key,
         make: impl FnOnce() -> T,
         family: fn() -> Family,
-        among: fn(&mut Family) -> Option<&mut BTreeMap<String, Arc<T>>>,
+        among: fn(&mut Family) -> Option<&mut Cells<T>>,
     ) -> Option<Arc<T>> {
         if text::is_of_metadata(key.name()) && !self.shows_metadata.load(Relaxed) {
             return None;

@@ -64,7 +64,8 @@ const STEPS: u64 = 1 << STEP_BITS;
 /// What is larger counts as this. In microseconds it is more than an hour.
 const LARGEST: u64 = u32::MAX as u64;
 
-pub(super) const BUCKETS: usize = ((31 - STEP_BITS + 2) * STEPS) as usize;
+/// Each value below [`STEPS`] has its own, and each power of two from there to 2^31 has [`STEPS`].
+pub(super) const BUCKETS: usize = (1 + (31 - 4 + 1)) * 16;
 
 #[cfg(test)]
 mod tests {

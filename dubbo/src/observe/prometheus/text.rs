@@ -4,10 +4,18 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
     fmt::Write as _,
-    time::Instant,
 };
 
-use super::{cells::Summary, recorder::Family, window::Window};
+use tokio::time::Instant;
+
+use super::{
+    cells::{Summary, Times},
+    recorder::{Cells, Family},
+    window::Window,
+};
+
+/// One of the numbers of a summary.
+type Part = fn(&Summary) -> f64;
 
 /// A page, as it is written.
 pub(super) struct Page {
@@ -62,9 +70,9 @@ impl Page {
     }
 
     /// What something took, as Dubbo has it: many gauges.
-    fn times(&mut self, of: &str, cells: &BTreeMap<String, std::sync::Arc<super::cells::Times>>) {
+    fn times(&mut self, of: &str, cells: &Cells<Times>) {
         let (window, aggregates) = (self.window, self.window.aggregates);
-        let since: [(&str, fn(&Summary) -> f64); 4] = [
+        let since: [(&str, Part); 4] = [
             ("sum", |all| all.sum),
             ("min", |all| all.least),
             ("max", |all| all.most),
@@ -95,11 +103,7 @@ impl Page {
     }
 
     /// What is measured and is not about calls.
-    fn summaries(
-        &mut self,
-        name: &str,
-        cells: &BTreeMap<String, std::sync::Arc<super::cells::Times>>,
-    ) {
+    fn summaries(&mut self, name: &str, cells: &Cells<Times>) {
         self.head(name, "summary");
         for (labels, cell) in cells {
             let (_, values) = cell.recent(self.window, QUANTILES.map(|(_, quantile)| quantile));

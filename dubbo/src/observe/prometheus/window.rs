@@ -1,10 +1,9 @@
 //! The last minutes: what was counted since the beginning is written down from time to time, and a window is the difference
 //! to an earlier note. So the call path knows nothing of windows.
 
-use std::{
-    collections::VecDeque,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::time::Instant;
 
 use crate::config::AggregationConfig;
 
