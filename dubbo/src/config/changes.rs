@@ -176,10 +176,10 @@ dubbo:
             told,
             [
                 "dubbo.application.name: a -> b (t.yaml:3:35)",
-                "dubbo.consumer.references.Users.methods[0].retries: 1 -> 0 (t.yaml:6:96)",
+                "dubbo.consumer.references.Users.methods[0].retries: 1 -> 0 (t.yaml:6:95)",
                 "dubbo.consumer.references.Users.timeout: 1s -> 2s (t.yaml:6:44)",
-                "dubbo.custom.list[1].a: b -> c (t.yaml:7:25)",
-                "dubbo.custom.token: *** -> *** (t.yaml:7:37)",
+                "dubbo.custom.list[1].a: b -> c (t.yaml:7:26)",
+                "dubbo.custom.token: *** -> *** (t.yaml:7:38)",
                 "dubbo.logger.level: (not set) -> debug (t.yaml:8:19)",
                 "dubbo.provider.filter: audit, echo -> audit (t.yaml:5:22)",
                 "dubbo.registries.r.address: nacos://***@h:8848 -> nacos://***@h:8848 (t.yaml:4:29)",

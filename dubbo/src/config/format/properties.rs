@@ -68,7 +68,7 @@ impl Scanner<'_> {
             self.skip_blanks();
             match self.letters.peek()? {
                 '#' | '!' => while self.bump().is_some_and(|letter| letter != '\n') {},
-                '\n' => drop(self.bump()),
+                '\n' | '\r' => drop(self.bump()),
                 _ => break,
             }
         }
@@ -101,7 +101,7 @@ impl Scanner<'_> {
     fn text(&mut self, ends: impl Fn(char) -> bool) -> Result<String, Problem> {
         let mut text = String::new();
         while let Some(&letter) = self.letters.peek() {
-            if letter == '\n' || ends(letter) {
+            if matches!(letter, '\n' | '\r') || ends(letter) {
                 break;
             }
             let at = self.place();
@@ -381,12 +381,12 @@ mod tests {
         assert_eq!(
             flat(Properties, text),
             [
-                "15:23 dubbo.application.group=''",
+                "14:25 dubbo.application.group=''",
                 "4:28 dubbo.application.name='größe 😀'",
                 "6:25 dubbo.application.owner='anna\\tb'",
-                "16:22 dubbo.application.tag=''",
+                "15:22 dubbo.application.tag=''",
                 "5:27 dubbo.application.version='1.10'",
-                "17:28 dubbo.custom.a:b=c d='ezf'",
+                "16:27 dubbo.custom.a:b=c d='ezf'",
                 "12:28 dubbo.provider.filter[0]='audit'",
                 "11:28 dubbo.provider.filter[1]='echo'",
                 "13:74 dubbo.provider.services.com.example.Greeter.methods[0].tps.limit.rate='5'",

@@ -116,7 +116,9 @@ impl ReferenceConfig {
         }
         let why = "there is no `mesh-enabled` here; the port stands in the reference's `url`";
         s.no_effect("mesh-provider-port", why);
-        s.no_effect("async", "every call is a future");
+        if s.bool("async") == Some(true) {
+            s.no_effect("async", "every call is a future");
+        }
         s.no_effect("tracing-key", UNREAD_IN_GO);
         let (protocol, mut triple) = read_protocol(s);
         s.deprecated(

@@ -107,7 +107,7 @@ mod tests {
             (
                 "{heartbeat: 1, heartbeat-period: 2ms}",
                 "heartbeat=1",
-                "t:1:34: heartbeat-period: says otherwise than `heartbeat`, which is the same: `1`\n",
+                "t:1:16: heartbeat-period: says otherwise than `heartbeat`, which is the same: `1`\n",
             ),
             (
                 "{gr-pool-size: 9, getty-session-param: {tcp-no-delay: true}}",

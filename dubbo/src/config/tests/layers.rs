@@ -166,14 +166,14 @@ fn a_variable_that_is_wrong_or_sets_nothing_is_named() {
         ("DUBBO_REGISTRIES_A_TIMEOUTS", "1s"),
         ("DUBBO_REGISTRIES_B_TIMEOUT", "1s"),
         ("DUBBO_CONSUMER_PROTOCOL", "trio"),
-        ("DUBBO_OTEL_TRACING_ENABLE", "true"),
+        ("DUBBO_CONSUMER_MESH_ENABLED", "true"),
         ("DUBBO_TLS_CONFIG_TLS_KEY_FILE", "k"),
     ]);
     let options = LoadOptions::text("t.yaml", text).environment(environment);
     let want = "
 environment variable DUBBO_CONSUMER_CHECK: dubbo.consumer.check: expected `true` or `false`, found `yes`
+environment variable DUBBO_CONSUMER_MESH_ENABLED: dubbo.consumer.mesh-enabled: not supported: nothing makes up the addresses of a mesh; name the service of the cluster in the `url` of a reference; leave it out or set it to `false`
 environment variable DUBBO_CONSUMER_PROTOCOL: dubbo.consumer.protocol: no protocol is called `trio`; linked: injvm, tri (did you mean `tri`?)
-environment variable DUBBO_OTEL_TRACING_ENABLE: dubbo.otel: not supported yet
 environment variable DUBBO_TLS_CONFIG_TLS_KEY_FILE: dubbo.tls_config.tls-key-file: needs the certificate that it is the key of: set `tls-cert-file` too
 warning: environment variable DUBBO_APPLICATON_NAME: it sets nothing: no key has this name (did you mean `DUBBO_APPLICATION_NAME`?)
 warning: environment variable DUBBO_PROTOCOLS_TRI_PORT: it sets nothing: `dubbo.protocols` has no such id; the id must be in the file first
@@ -282,8 +282,8 @@ fn a_file_that_cannot_be_read_says_why() {
     .expect("writable");
     for (file, want) in [
         (
-            "dubbo.toml",
-            "dubbo.toml: files ending in `.toml` are not read; write YAML or JSON",
+            "dubbo.xml",
+            "dubbo.xml: files ending in `.xml` are not read; what is read ends in one of yaml, yml, json, toml, properties",
         ),
         ("absent.yaml", "absent.yaml: cannot be read: "),
         ("latin1.yaml", "latin1.yaml: line 2 is not UTF-8"),
@@ -302,10 +302,10 @@ fn a_file_that_cannot_be_read_says_why() {
 }
 
 /// Files in a folder of their own, gone at the end of the test.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+    pub(super) fn new(name: &str, files: &[(&str, &str)]) -> Self {
         let folder =
             std::env::temp_dir().join(format!("dubbo-config-{name}-{}", std::process::id()));
         for (file, text) in files {
@@ -316,12 +316,12 @@ impl Folder {
         Self(folder)
     }
 
-    fn options(&self, file: &str) -> LoadOptions {
+    pub(super) fn options(&self, file: &str) -> LoadOptions {
         LoadOptions::path(file).directory(&self.0)
     }
 
     /// The text without the folder's name.
-    fn clean(&self, text: &str) -> String {
+    pub(super) fn clean(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.0.display()), "")
     }
 }

@@ -9,16 +9,19 @@ fn the_sample_of_the_specification_is_refused_for_exactly_what_is_not_there_yet(
 t.yaml:5:21: dubbo.registries.hz.protocol: the registry `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; linked: memory
 t.yaml:6:20: dubbo.registries.sh.address: the registry `zookeeper` is not built in: add the feature `zookeeper` to the dependency `dubbo`; linked: memory
 t.yaml:7:30: dubbo.config-center.protocol: the config center `nacos` is not built in: add the feature `nacos` to the dependency `dubbo`; none is linked
-t.yaml:7:76: dubbo.config-center.data-id: not supported yet: configuration itself is not read from a config center, only rules are; leave it out
 t.yaml:10:20: dubbo.protocols.dubbo.name: the protocol `dubbo` is not supported yet; linked: injvm, tri
-t.yaml:10:50: dubbo.protocols.dubbo.params.getty-session-param: not supported yet
 t.yaml:24:80: dubbo.consumer.references.UserServiceImpl.loadbalance: no load balance is called `leastactive`; linked: random, roundrobin
-t.yaml:25:28: dubbo.metrics.port: not supported yet
-t.yaml:25:40: dubbo.metrics.probe: not supported yet
-t.yaml:26:3: dubbo.otel: not supported yet
 warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
 ";
-    assert_eq!(report(include_str!("sample.yaml")), want.trim_start());
+    let report = report(include_str!("sample.yaml"));
+    // What is built in by a feature of this crate is for the features to say.
+    let said = report.lines().filter(|line| {
+        !["`otel`", "`prometheus`"]
+            .iter()
+            .any(|it| line.contains(&format!("the feature {it}")))
+    });
+    let said: String = said.map(|line| format!("{line}\n")).collect();
+    assert_eq!(said, want.trim_start());
 }
 
 #[test]
