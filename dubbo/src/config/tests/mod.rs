@@ -10,7 +10,9 @@ use dubbo_core::{
 
 use super::*;
 
+mod center;
 mod documented;
+mod formats;
 mod instances;
 mod layers;
 mod model;
