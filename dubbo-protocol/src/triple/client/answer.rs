@@ -24,6 +24,10 @@ use super::{
 use crate::{endpoint::Place, reject};
 
 /// An answer that has begun.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be one more allocation for nearly every call"
+)]
 pub(super) enum Answer {
     /// It was over with its headers: the trailers of a success without messages.
     Ended(Attachments),

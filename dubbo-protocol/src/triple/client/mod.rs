@@ -256,7 +256,7 @@ impl fmt::Debug for Client {
         f.debug_struct("Client")
             .field("http1", &self.http1.pool)
             .field("http2", &self.http2.pool)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -121,7 +121,7 @@ impl Options {
                 Protocol::Connect => TripleDialect::Connect,
                 Protocol::Grpc => TripleDialect::Grpc,
                 Protocol::GrpcWeb => TripleDialect::GrpcWeb,
-                other => return unsupported(other.as_str_name()),
+                other @ Protocol::Unspecified => return unsupported(other.as_str_name()),
             },
             version: match asked.http_version() {
                 HttpVersion::HttpVersion1 => "1.1",
