@@ -122,7 +122,7 @@ impl Admin {
     }
 }
 
-/// The port of Dubbo's QoS.
+/// The port of Dubbo's `QoS`.
 const PORT: u16 = 22222;
 
 /// A page that is longer is not read.

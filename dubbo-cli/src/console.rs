@@ -15,6 +15,10 @@ pub(crate) struct Console {
     json: bool,
 }
 
+#[allow(
+    clippy::unused_self,
+    reason = "whoever prints has a console to print to"
+)]
 impl Console {
     /// With JSON in place of text, if `json`.
     pub(crate) fn new(json: bool) -> Self {

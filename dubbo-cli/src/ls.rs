@@ -122,7 +122,7 @@ async fn instances(
             continue;
         };
         let members = discovery.snapshot(application).await?;
-        for member in members.iter() {
+        for member in &members {
             let revision = revision(member).unwrap_or_default();
             table.row([
                 &member.id(),

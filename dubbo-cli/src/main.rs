@@ -4,6 +4,12 @@
 //! out what a method takes and calls it, [`schema`] is what is known of messages at run time, [`console`] prints, and
 //! [`fail`] is the one error, with the exit codes. `docs/cli.md` shows them all.
 
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "texts of a few lines for people: what reads best counts"
+)]
+
 mod admin;
 mod bench;
 mod call;

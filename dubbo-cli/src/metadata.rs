@@ -157,7 +157,7 @@ async fn info(
         let Some(discovery) = &registry.applications else {
             continue;
         };
-        for member in discovery.snapshot(application).await?.iter() {
+        for member in &discovery.snapshot(application).await? {
             let revision = member.metadata.get("dubbo.metadata.revision");
             // The first letters of a revision are enough, as with commits.
             if member.id() == which

@@ -157,12 +157,11 @@ impl CallOptions {
             return schema::of_file(file).map(Some);
         }
         let found;
-        let asked = match target {
-            Some(target) => Some(target),
-            None => {
-                found = provider(instance, reach, service).await?;
-                Some(&found)
-            }
+        let asked = if target.is_some() {
+            target
+        } else {
+            found = provider(instance, reach, service).await?;
+            Some(&found)
         };
         let Some(asked) = asked.filter(|asked| asked.is_triple()) else {
             return Ok(None);

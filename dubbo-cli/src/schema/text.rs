@@ -96,10 +96,8 @@ impl Types {
                 self.add_of(&entry.map_entry_value_field());
             }
             Kind::Message(message) => self.add(message),
-            Kind::Enum(definition) => {
-                if self.is_new(definition.full_name()) {
-                    self.enums.push(definition);
-                }
+            Kind::Enum(definition) if self.is_new(definition.full_name()) => {
+                self.enums.push(definition);
             }
             _ => {}
         }

@@ -172,6 +172,7 @@ async fn messages_may_come_from_a_file_of_descriptors() {
     assert!(run.err.contains("code: unimplemented (12)"), "{run:?}");
 }
 
+#[allow(clippy::too_many_lines, reason = "it is one table")]
 #[tokio::test]
 async fn each_kind_of_failure_has_an_exit_code_and_says_what_to_do() {
     let (provider, registry) = Provider::registered().await;
@@ -239,7 +240,7 @@ async fn each_kind_of_failure_has_an_exit_code_and_says_what_to_do() {
             "no greet.GreetRequest",
         ),
         (&[triple, greet, "[]"], 2, "no greet.GreetRequest"),
-        (&[triple, greet, r#"{} {}"#], 2, "takes one message"),
+        (&[triple, greet, "{} {}"], 2, "takes one message"),
         (&[triple, greet, "@/nowhere.json"], 2, "/nowhere.json"),
         (
             &[triple, greet, ADA, "--descriptor", "/nowhere"],

@@ -208,4 +208,4 @@ pub(crate) async fn nobody() -> String {
 }
 
 /// How long the program may take, on a machine that is busy.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
