@@ -152,8 +152,8 @@ pub use error::Error;
 /// What streams of messages are: the trait that the whole ecosystem shares.
 pub use futures_core::Stream;
 pub use instance::{
-    BadPattern, ConfigChanged, Explanation, Instance, InstanceBuilder, Listed, Presence, RegistryTools, Road,
-    Selection,
+    BadPattern, ConfigChanged, Explanation, Instance, InstanceBuilder, Listed, Presence,
+    RegistryTools, Road, Selection,
 };
 
 /// What [`Instance::status`] tells.

@@ -196,14 +196,13 @@ fn words(line: &str) -> Option<Vec<String>> {
     for letter in line.chars() {
         match quote {
             Some(open) if letter == open => quote = None,
-            Some(_) => word.get_or_insert_default().push(letter),
             None if ['\'', '"'].contains(&letter) => {
                 quote = Some(letter);
                 word.get_or_insert_default();
             }
             None if letter.is_whitespace() => words.extend(word.take()),
             None if SHELL.contains(&letter) => return None,
-            None => word.get_or_insert_default().push(letter),
+            Some(_) | None => word.get_or_insert_default().push(letter),
         }
     }
     words.extend(word);

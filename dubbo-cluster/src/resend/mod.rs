@@ -36,11 +36,11 @@ use dubbo_core::{
 };
 use parking_lot::Mutex;
 
+pub(crate) use self::recent::Failing;
 pub use self::{
     classify::Class, follow::Following, policy::PolicyDocument, recent::RecentFailure,
     reference::ReferencePolicies, switches::Switches,
 };
-pub(crate) use self::recent::Failing;
 use self::{health::BreakerState, recent::Recent, resolve::Shelf, switches::Board};
 
 /// What the references of one instance have in common: policies, switches, budgets and pools. Its clones are the same one.

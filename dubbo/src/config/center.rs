@@ -98,7 +98,7 @@ impl CenterDocument {
     }
 
     /// The layer without what has been decided before it could be read, of which it warns.
-    pub(super) fn cleared(&self, mut layer: Node, problems: &mut Problems) -> Node {
+    pub(super) fn cleared(mut layer: Node, problems: &mut Problems) -> Node {
         let Value::Map(map) = &mut layer.value else {
             return layer;
         };

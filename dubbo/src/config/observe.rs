@@ -7,16 +7,8 @@ use http::uri::{Authority, PathAndQuery, Uri};
 pub(crate) struct Endpoint {
     pub(crate) tls: bool,
     /// `host:port`.
-    #[cfg_attr(
-        not(any(feature = "otel", feature = "prometheus")),
-        expect(dead_code, reason = "who sends is a feature")
-    )]
     pub(crate) authority: String,
     /// What stands before each path there, without a slash at its end.
-    #[cfg_attr(
-        not(any(feature = "otel", feature = "prometheus")),
-        expect(dead_code, reason = "who sends is a feature")
-    )]
     pub(crate) base: String,
 }
 

@@ -124,7 +124,10 @@ impl Reading {
         {
             let text = center.decoded(text).map_err(|it| self.problems.error(it));
             let layer = self.map(&center.to_string(), center.format(), &text.ok()?)?;
-            merge(&mut document, &center.cleared(layer, &mut self.problems));
+            merge(
+                &mut document,
+                &CenterDocument::cleared(layer, &mut self.problems),
+            );
         }
         Some(document)
     }

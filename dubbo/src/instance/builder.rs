@@ -42,16 +42,16 @@ use super::{
 use crate::{
     admin::Admin,
     config::{
-        ApplicationConfig, Config, ConfigCenterConfig, ConfigErrors, ConfiguredRule, ConsumerConfig, Draft,
-        Environment, Hessian2Config, Layered as _, LoadOptions, Loaded, Location, LoggerConfig, Problem, ProblemKind,
-        ProtocolConfig, ProviderConfig, RegistryConfig, Served, ServiceConfig, ShutdownConfig,
-        TlsConfig, defaults,
+        ApplicationConfig, Config, ConfigCenterConfig, ConfigErrors, ConfiguredRule,
+        ConsumerConfig, Draft, Environment, Hessian2Config, Layered as _, LoadOptions, Loaded,
+        Location, LoggerConfig, Problem, ProblemKind, ProtocolConfig, ProviderConfig,
+        RegistryConfig, Served, ServiceConfig, ShutdownConfig, TlsConfig, defaults,
     },
     error::Error,
     http::OfTower,
     logging,
-    observe::{self, Telemetry, application::Application},
     metadata_service::{FetchOptions, RpcFetch},
+    observe::{self, Telemetry, application::Application},
 };
 
 /// Collects what an [`Instance`] is made of. Nothing starts before [`Instance::start`].

@@ -24,8 +24,8 @@ mod rules;
 mod shutdown;
 mod signals;
 mod sources;
-mod telemetry;
 mod status;
+mod telemetry;
 mod tools;
 
 use std::{
@@ -52,17 +52,17 @@ use tokio::{sync::watch, task::JoinSet};
 pub use builder::InstanceBuilder;
 pub use explain::{Explanation, Road};
 pub use migration::{CallsSeen, ConsumerSeen};
-pub use reload::{ConfigChanged, live_keys};
 pub use presence::{BadPattern, Presence, Selection};
+pub(crate) use registries::url::of as registry_url;
+pub use reload::{ConfigChanged, live_keys};
 pub use status::{
     BreakerStatus, InstanceStatus, MethodStatus, ProviderStatus, ReferenceStatus, Registered,
     RegisteredInstance, RegistryStatus, RetryStatus, ServiceStatus, SourceStatus, StoppedMethod,
 };
+pub use tools::{Listed, RegistryTools};
 pub(crate) use {
     counts::Counted, export::RELEASE, operate::WeakInstance, probes::Probe, status::ServedService,
 };
-pub(crate) use registries::url::of as registry_url;
-pub use tools::{Listed, RegistryTools};
 
 use self::{
     activity::Activity,
@@ -329,7 +329,9 @@ impl Instance {
     /// As [`refer`](Self::refer); also when there is no such reference, or it names no interface.
     pub async fn generic_as(&self, id: &str) -> Result<GenericClient, Error> {
         let interface = self.0.interface_of(id)?;
-        self.0.generic(&interface, refer::Named::Id(id.to_owned())).await
+        self.0
+            .generic(&interface, refer::Named::Id(id.to_owned()))
+            .await
     }
 
     /// A client for generic calls with options from code. They win over those of the configuration.

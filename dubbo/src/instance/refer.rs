@@ -103,9 +103,7 @@ impl Inner {
         // Routers have begun to follow theirs, now that they know whose.
         self.rules.settled().await;
         let checks = config.check.unwrap_or(defaults::CHECK);
-        if checks
-            && let Err(error) = self.check(&service, &sources).await
-        {
+        if checks && let Err(error) = self.check(&service, &sources).await {
             join_all(sources.iter().map(|source| source.directory.close())).await;
             return Err(error);
         }
@@ -307,13 +305,13 @@ pub(super) fn reference_config(
         })?,
         Named::Type(client, options) => {
             let mut options = ReferenceConfig::clone(options);
-            let names = [client.as_str(), interface];
-            if let Some((_, configured)) = config.consumer.find(names) {
-                options.complete_from(configured);
+            let keys = [client.as_str(), interface];
+            if let Some((_, settings)) = config.consumer.find(keys) {
+                options.complete_from(settings);
             } else if !references.is_empty() {
                 unmatched = format!(
                     "; `dubbo.consumer.references` has neither `{client}` nor `{interface}`{}",
-                    other_references(config, &names)
+                    other_references(config, &keys)
                 );
             }
             options

@@ -14,6 +14,10 @@ impl Instance {
 
 impl Inner {
     /// Has what is looked up be looked up when numbers are asked for.
+    #[cfg_attr(
+        not(feature = "prometheus"),
+        expect(clippy::unused_self, reason = "who counts is a feature")
+    )]
     pub(super) fn shows_directories(self: &Arc<Self>) {
         #[cfg(feature = "prometheus")]
         {

@@ -193,7 +193,7 @@ where
                 scope.find_map(|span| {
                     let extensions = span.extensions();
                     let trace = extensions.get::<Trace>()?;
-                    (!trace.trace_id.is_empty()).then(|| trace.clone())
+                    (!trace.id.is_empty()).then(|| trace.clone())
                 })
             });
         }
@@ -204,7 +204,7 @@ where
 /// What a span says about the trace that it belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Trace {
-    pub(super) trace_id: String,
+    pub(super) id: String,
     /// Where the span has none of its own, that of the caller, which it is a part of.
     pub(super) span_id: String,
     /// Where that is known.
@@ -222,7 +222,7 @@ impl Visit for Trace {
         match field.name() {
             "parent_span_id" if self.span_id.is_empty() => value.clone_into(&mut self.span_id),
             "span_id" => value.clone_into(&mut self.span_id),
-            "trace_id" => value.clone_into(&mut self.trace_id),
+            "trace_id" => value.clone_into(&mut self.id),
             _ => {}
         }
     }
@@ -230,7 +230,7 @@ impl Visit for Trace {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
             "span_id" => self.span_id = format!("{value:?}"),
-            "trace_id" => self.trace_id = format!("{value:?}"),
+            "trace_id" => self.id = format!("{value:?}"),
             _ => {}
         }
     }
@@ -245,7 +245,7 @@ fn of_opentelemetry() -> Option<Trace> {
         let span = context.span();
         let span = span.span_context();
         span.is_valid().then(|| Trace {
-            trace_id: span.trace_id().to_string(),
+            id: span.trace_id().to_string(),
             span_id: span.span_id().to_string(),
             is_sampled: Some(span.is_sampled()),
         })

@@ -59,9 +59,10 @@ impl Line {
     pub(super) fn text(&self, has_colours: bool) -> String {
         let mut text = String::with_capacity(160);
         let level = self.level.as_str();
-        let (begin, end) = match has_colours {
-            true => (colour(self.level), "\x1b[0m"),
-            false => ("", ""),
+        let (begin, end) = if has_colours {
+            (colour(self.level), "\x1b[0m")
+        } else {
+            ("", "")
         };
         let time = time(self.at);
         // Texts cannot fail to be written.
@@ -91,9 +92,10 @@ impl Line {
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| {
             // What an event calls like one of ours is said beside it.
-            let name = match object.contains_key(name) {
-                true => format!("field.{name}"),
-                false => name.to_owned(),
+            let name = if object.contains_key(name) {
+                format!("field.{name}")
+            } else {
+                name.to_owned()
             };
             object.insert(name, value);
         };
@@ -154,9 +156,10 @@ impl Visit for Line {
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        match value.is_finite() {
-            true => self.put(field, value),
-            false => self.put(field, value.to_string()),
+        if value.is_finite() {
+            self.put(field, value);
+        } else {
+            self.put(field, value.to_string());
         }
     }
 
@@ -181,7 +184,7 @@ fn of_trace(trace: &Trace) -> impl Iterator<Item = (&'static str, &str)> {
         None => "",
     };
     let all = [
-        ("trace_id", trace.trace_id.as_str()),
+        ("trace_id", trace.id.as_str()),
         ("span_id", &trace.span_id),
         ("trace_flags", flags),
     ];
@@ -307,7 +310,7 @@ mod tests {
         let fields = vec![("n", Value::from(7)), ("level", Value::from("own"))];
         let mut line = line("hello", fields);
         line.trace = Some(Trace {
-            trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
+            id: "4bf92f3577b34da6a3ce929d0e0e4736".to_owned(),
             span_id: "00f067aa0ba902b7".to_owned(),
             is_sampled: Some(true),
         });

@@ -56,6 +56,10 @@ impl Telemetry {
     /// # Errors
     ///
     /// What it asks for cannot be had.
+    #[cfg_attr(
+        not(any(feature = "otel", feature = "prometheus")),
+        expect(clippy::unnecessary_wraps, reason = "what can fail is a feature")
+    )]
     pub(crate) fn new(
         config: &Config,
         application: &Application,
@@ -116,6 +120,10 @@ impl Telemetry {
     }
 
     /// What answers with the numbers at `/metrics` of the port for operators: where there are any, and no other port for them.
+    #[cfg_attr(
+        not(feature = "prometheus"),
+        expect(clippy::unused_self, reason = "who counts is a feature")
+    )]
     pub(crate) fn page(&self) -> Option<(&'static str, Arc<dyn HttpHandler>)> {
         #[cfg(feature = "prometheus")]
         {
@@ -127,6 +135,10 @@ impl Telemetry {
     }
 
     /// Where the port of numbers is open.
+    #[cfg_attr(
+        not(feature = "prometheus"),
+        expect(clippy::unused_self, reason = "who counts is a feature")
+    )]
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         #[cfg(feature = "prometheus")]
         {

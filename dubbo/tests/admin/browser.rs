@@ -128,7 +128,7 @@ async fn run(browser: &std::ffi::OsStr, arguments: &[&str]) -> Vec<u8> {
         .stderr(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let output = tokio::time::timeout(Duration::from_secs(60), running).await;
+    let output = tokio::time::timeout(Duration::from_mins(1), running).await;
     let output = output.expect("a browser that ends").expect("a browser");
     // It is of this run alone.
     let _ = std::fs::remove_dir_all(&profile);

@@ -28,7 +28,7 @@ async fn hooks_run_when_it_is_ready_when_the_end_begins_and_when_all_is_over() {
                 ready(format!(
                     "ready, registered {}",
                     providers.providers().await.len()
-                ))
+                ));
             }
         })
         .on_ready(async |_| panic!("a bug"))

@@ -158,7 +158,7 @@ async fn what_the_instance_knows_of_itself_does_not_count_when_it_is_not_to() {
     let yaml = format!(
         "dubbo: {{{TRIPLE}, metrics: {{probe: {{enabled: true, port: 0, use-internal-state: false, readiness-path: /up/r}}}}}}"
     );
-    let (release, mut released) = watch::channel(false);
+    let (release, released) = watch::channel(false);
     let instance = load(&yaml)
         .provide(named("x"))
         .on_ready(move |_| {

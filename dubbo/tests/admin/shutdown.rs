@@ -42,7 +42,7 @@ async fn config_a16_an_end_loses_no_call_in_flight_and_refuses_those_that_are_to
     let began = Instant::now();
     let ending = tokio::spawn({
         let provider = provider.clone();
-        async move { provider.shutdown(Duration::from_secs(60)).await }
+        async move { provider.shutdown(Duration::from_mins(1)).await }
     });
     assert_eq!(watch.next_data().await, Some(envelope(NOT_SERVING)));
     assert!(

@@ -40,11 +40,11 @@ fn said(options: &LoadOptions) -> String {
     let options = options.clone().environment(Environment::default());
     let checked = config::read(&options).and_then(|draft| draft.check(&linked()));
     match checked {
-        Ok(loaded) => loaded
-            .warnings
-            .iter()
-            .map(|it| format!("warning: {it}\n"))
-            .collect(),
+        Ok(loaded) => {
+            let warnings = loaded.warnings.iter();
+            let lines: Vec<_> = warnings.map(|it| format!("warning: {it}\n")).collect();
+            lines.concat()
+        }
         Err(errors) => format!("{errors}\n"),
     }
 }
@@ -152,7 +152,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             .into_owned();
         if path.is_dir() {
             collect(&path, files);
-        } else if name.starts_with("dubbogo") && (name.ends_with(".yml") || name.ends_with(".yaml"))
+        } else if name.starts_with("dubbogo")
+            && path
+                .extension()
+                .is_some_and(|it| it == "yml" || it == "yaml")
         {
             files.push(path);
         }

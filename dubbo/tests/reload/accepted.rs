@@ -30,8 +30,8 @@ async fn a_program_is_told_of_what_has_changed_and_what_is_left_to_it() {
     let mut changes = instance.config_changes();
     instance.start().await.expect("starts");
     file.write(&yaml("2s", 2, "p2"));
-    let changed = soon("a change", next(&mut changes)).await.expect("it runs");
-    let told: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
+    let event = soon("a change", next(&mut changes)).await.expect("it runs");
+    let told: Vec<_> = event.changes.iter().map(ToString::to_string).collect();
     assert!(
         told.iter()
             .any(|line| line.starts_with("dubbo.shutdown.step-timeout: 1s -> 2s (")),

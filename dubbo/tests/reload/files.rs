@@ -101,8 +101,12 @@ async fn what_is_no_configuration_changes_nothing_and_is_told_of_with_its_place(
     let greeter: GreeterClient = instance.refer().await.expect("refers");
     let traffic = Traffic::start(&greeter);
     let good = yaml(&url, "50s");
-    let invalid = || numbers.get("dubbo_config_reloads_total{result=invalid}");
-    let mut seen = 0.0;
+    let invalid = || {
+        numbers
+            .get("dubbo_config_reloads_total{result=invalid}")
+            .to_string()
+    };
+    let mut seen = 0;
     for (bad, why) in [
         (
             format!("{good}  nobody: knows\n"),
@@ -119,8 +123,8 @@ async fn what_is_no_configuration_changes_nothing_and_is_told_of_with_its_place(
         ),
     ] {
         file.write(&bad);
-        seen += 1.0;
-        becomes(why, || async { invalid() == seen }).await;
+        seen += 1;
+        becomes(why, || async { invalid() == seen.to_string() }).await;
         let told = logs.with("what was in force before stays");
         assert!(
             told.last().is_some_and(|line| line.contains(why)),
@@ -129,7 +133,7 @@ async fn what_is_no_configuration_changes_nothing_and_is_told_of_with_its_place(
         assert_eq!(greet(&greeter).await.expect("answers"), "60");
     }
     wait_in_vain().await;
-    assert_eq!(invalid(), seen, "each is told of once");
+    assert_eq!(invalid(), seen.to_string(), "each is told of once");
     file.write(&good);
     says(&greeter, "50").await;
     traffic.was_all_well().await;

@@ -87,14 +87,14 @@ mod tests {
             (Role::Rust, 995, 1_004, &here, Verdict::Lost),
             (Role::Go, 995, 1_004, &here, Verdict::Lost),
         ] {
-            let loss = Loss {
+            let failure = Loss {
                 contract: "tri/greeter".to_owned(),
                 begun,
                 ended,
                 error: error.clone(),
             };
-            let judged = judge(role, &loss, &chronicle);
-            assert_eq!(judged, expected, "{role:?} {loss:?}");
+            let judged = judge(role, &failure, &chronicle);
+            assert_eq!(judged, expected, "{role:?} {failure:?}");
         }
     }
 

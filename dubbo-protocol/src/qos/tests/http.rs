@@ -74,7 +74,7 @@ async fn a_body_over_a_mebibyte_is_refused_or_broken_off() {
     let mut chunked = b"POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for _ in 0..16 {
         chunked.extend_from_slice(b"10000\r\n");
-        chunked.extend_from_slice(&[b'x'; 0x10000]);
+        chunked.extend_from_slice(&vec![b'x'; 0x10000]);
         chunked.extend_from_slice(b"\r\n");
     }
     chunked.extend_from_slice(b"1\r\nx\r\n");

@@ -45,7 +45,11 @@ fn counted(service: &ServedService, only: Option<&str>) -> Answer {
     ])];
     let methods = service.descriptor.methods().iter().enumerate();
     for (index, method) in methods {
-        if only.map_or(method.name.starts_with('$'), |only| only != method.name) {
+        let is_left_out = match only {
+            Some(only) => only != method.name,
+            None => method.name.starts_with('$'),
+        };
+        if is_left_out {
             continue;
         }
         let counted = service.counted(index).ok_or_else(|| {

@@ -1,9 +1,9 @@
 //! `explain`, `getAddress` and `getRouterSnapshot`: which providers there are, and why.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use dubbo_cluster::router::Request;
-use dubbo_core::service::ServiceKey;
+use dubbo_core::{cluster::Directory, service::ServiceKey};
 
 use super::super::command::{Answer, Asked, Failure};
 
@@ -56,16 +56,11 @@ pub(in crate::admin) fn router_snapshot(asked: &Asked<'_>) -> Answer {
     Ok(text)
 }
 
+/// A service, and who knows its providers.
+type Referred = (ServiceKey, Arc<dyn Directory>);
+
 /// Who knows the providers of the service that the first argument names.
-fn directories(
-    asked: &Asked<'_>,
-) -> Result<
-    Vec<(
-        ServiceKey,
-        std::sync::Arc<dyn dubbo_core::cluster::Directory>,
-    )>,
-    Failure,
-> {
+fn directories(asked: &Asked<'_>) -> Result<Vec<Referred>, Failure> {
     asked.at_most(1)?;
     let name = asked.argument(0, "a service")?;
     let mut known = Vec::new();

@@ -251,8 +251,8 @@ impl Step {
 enum Tree {
     Text(String, Location),
     /// Each with the place of the first key that leads there.
-    Map(BTreeMap<String, (Location, Tree)>),
-    List(BTreeMap<usize, (Location, Tree)>),
+    Map(BTreeMap<String, (Location, Self)>),
+    List(BTreeMap<usize, (Location, Self)>),
 }
 
 impl Tree {

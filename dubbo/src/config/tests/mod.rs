@@ -16,6 +16,7 @@ mod formats;
 mod instances;
 mod layers;
 mod model;
+mod page;
 mod registries;
 mod report;
 mod triple_limits;

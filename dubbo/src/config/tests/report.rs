@@ -20,7 +20,8 @@ warning: t.yaml:2:23: dubbo.profiles.active: there is no file `t-prod.yaml`
             .iter()
             .any(|it| line.contains(&format!("the feature {it}")))
     });
-    let said: String = said.map(|line| format!("{line}\n")).collect();
+    let said: Vec<_> = said.map(|line| format!("{line}\n")).collect();
+    let said = said.concat();
     assert_eq!(said, want.trim_start());
 }
 
@@ -377,8 +378,10 @@ t.yaml:1:42: dubbo.consumer.chek: unknown key (did you mean `check`?)
 ";
     assert_eq!(outcome(&draft.check(&linked())), want.trim_start());
 
-    let mut alone = Draft::default();
-    alone.config = Config::new().consumer(ConsumerConfig::new().registry_ids(["a"]));
+    let alone = Draft {
+        config: Config::new().consumer(ConsumerConfig::new().registry_ids(["a"])),
+        ..Draft::default()
+    };
     let want = "code: dubbo.consumer.registry-ids: no registry has the id `a`; there are none\n";
     assert_eq!(outcome(&alone.check(&linked())), want);
 }

@@ -295,7 +295,8 @@ impl NamedRegistry {
         let told = self.within(&operation, self.timeout.now(), registry.register(url));
         let told = told.await;
         let (took, interface) = (began.elapsed(), service.interface());
-        self.tally.asked(Asked::Register, interface, took, told.is_ok());
+        self.tally
+            .asked(Asked::Register, interface, took, told.is_ok());
         self.checked(told)
     }
 
@@ -360,7 +361,8 @@ impl NamedRegistry {
             Path::Interface => Asked::Subscribe,
         };
         let (took, service) = (began.elapsed(), consumer.service_key());
-        self.tally.asked(what, service.interface(), took, subscribed.is_ok());
+        self.tally
+            .asked(what, service.interface(), took, subscribed.is_ok());
         Ok(self.tally.follow(subscribed?))
     }
 

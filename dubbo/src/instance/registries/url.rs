@@ -5,11 +5,7 @@ use dubbo_core::url::Url;
 use crate::config::{MetadataConfig, RegistryConfig};
 
 /// The URL of the registry called `id`. Its plugins find there all that the configuration says of it.
-pub(crate) fn of(
-    id: &str,
-    registry: &RegistryConfig,
-    metadata: &MetadataConfig,
-) -> Url {
+pub(crate) fn of(id: &str, registry: &RegistryConfig, metadata: &MetadataConfig) -> Url {
     let hosts = registry.hosts();
     let (first, backups) = hosts.split_first().unwrap_or((&id, &[]));
     let plugin = registry.plugin().unwrap_or_default();

@@ -39,7 +39,7 @@ pub(super) enum Taken {
 ///
 /// All others are refused with a warning that names them, and take a restart.
 pub fn live_keys() -> impl Iterator<Item = (String, &'static str)> {
-    let rows = LIVE.iter().flat_map(|row| {
+    LIVE.iter().flat_map(|row| {
         let places: &[&str] = match row.take {
             Take::Profile | Take::Whole(_) => &["dubbo."],
             Take::Reference(_) => &["dubbo.consumer.references.<name>."],
@@ -49,8 +49,7 @@ pub fn live_keys() -> impl Iterator<Item = (String, &'static str)> {
         places
             .iter()
             .map(move |place| (format!("{place}{}", row.key), row.how))
-    });
-    rows
+    })
 }
 
 /// Takes from `new` into `now` what the key `path` says, if it is live. `before` is what was there before this and other
@@ -243,16 +242,16 @@ static LIVE: &[Row] = &[
         take: Take::Profile,
     },
     whole("logger.level", LOGGED, |now, new| {
-        now.logger.level = new.logger.level
+        now.logger.level = new.logger.level;
     }),
     whole("logger.format", LOGGED, |now, new| {
-        now.logger.format = new.logger.format
+        now.logger.format = new.logger.format;
     }),
     whole("logger.appender", LOGGED, |now, new| {
-        now.logger.appender.clone_from(&new.logger.appender)
+        now.logger.appender.clone_from(&new.logger.appender);
     }),
     whole("logger.file.*", LOGGED, |now, new| {
-        now.logger.file = new.logger.file.clone()
+        now.logger.file = new.logger.file.clone();
     }),
     whole("logger.trace-integration.*", LOGGED, |now, new| {
         now.logger.trace_integration = new.logger.trace_integration.clone();
@@ -338,19 +337,19 @@ static LIVE: &[Row] = &[
     of_reference("timeout", CALLS, |now, new| now.timeout = new.timeout),
     of_reference("retries", CALLS, |now, new| now.retries = new.retries),
     of_reference("loadbalance", CALLS, |now, new| {
-        now.loadbalance.clone_from(&new.loadbalance)
+        now.loadbalance.clone_from(&new.loadbalance);
     }),
     of_reference("cluster", CALLS, |now, new| {
-        now.cluster.clone_from(&new.cluster)
+        now.cluster.clone_from(&new.cluster);
     }),
     of_reference("sticky", CALLS, |now, new| now.sticky = new.sticky),
     of_reference("tag", CALLS, |now, new| now.tag.clone_from(&new.tag)),
     of_reference("force.tag", CALLS, |now, new| now.force_tag = new.force_tag),
     of_reference("methods*", CALLS, |now, new| {
-        now.methods.clone_from(&new.methods)
+        now.methods.clone_from(&new.methods);
     }),
     of_reference("params.*", CALLS, |now, new| {
-        now.params.clone_from(&new.params)
+        now.params.clone_from(&new.params);
     }),
     of_reference(
         "check",
@@ -360,10 +359,10 @@ static LIVE: &[Row] = &[
     of_service("weight", PUBLISHED, |now, new| now.weight = new.weight),
     of_service("warmup", PUBLISHED, |now, new| now.warmup = new.warmup),
     of_service("cluster", PUBLISHED, |now, new| {
-        now.cluster.clone_from(&new.cluster)
+        now.cluster.clone_from(&new.cluster);
     }),
     of_service("loadbalance", PUBLISHED, |now, new| {
-        now.loadbalance.clone_from(&new.loadbalance)
+        now.loadbalance.clone_from(&new.loadbalance);
     }),
     of_service("retries", PUBLISHED, |now, new| now.retries = new.retries),
     of_service("tag", PUBLISHED, |now, new| now.tag.clone_from(&new.tag)),
@@ -371,7 +370,7 @@ static LIVE: &[Row] = &[
         now.limits.tps_limiter.clone_from(&new.limits.tps_limiter);
     }),
     of_service("tps.limit.rate", SERVED, |now, new| {
-        now.limits.tps_rate = new.limits.tps_rate
+        now.limits.tps_rate = new.limits.tps_rate;
     }),
     of_service("tps.limit.interval", SERVED, |now, new| {
         now.limits.tps_interval = new.limits.tps_interval;
@@ -385,7 +384,7 @@ static LIVE: &[Row] = &[
             .clone_from(&new.limits.tps_rejected_handler);
     }),
     of_service("execute.limit", SERVED, |now, new| {
-        now.limits.execute = new.limits.execute
+        now.limits.execute = new.limits.execute;
     }),
     of_service("execute.limit.rejected.handler", SERVED, |now, new| {
         now.limits
@@ -400,10 +399,10 @@ static LIVE: &[Row] = &[
         },
     ),
     of_service("methods*", SERVED, |now, new| {
-        now.methods.clone_from(&new.methods)
+        now.methods.clone_from(&new.methods);
     }),
     of_service("params.*", PUBLISHED, |now, new| {
-        now.params.clone_from(&new.params)
+        now.params.clone_from(&new.params);
     }),
 ];
 

@@ -74,6 +74,11 @@ impl FileLog {
     }
 
     /// Waits until what was put by now is in the file, but no longer than `patience`.
+    #[expect(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "it is asked for where a program ends, on a thread that may have no runtime"
+    )]
     pub(super) fn flush(&self, patience: Duration) -> bool {
         let (done, flushed) = sync_channel(1);
         let mut ask = Ask::Flush(done);

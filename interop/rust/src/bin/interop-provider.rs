@@ -67,9 +67,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let work = Duration::from_millis(work);
     let users = Users::with_suffix(&*suffix).working(work);
     let greeter = Greeter::with_suffix(suffix).working(work);
-    let greeted = users.greeted();
+    let answered = users.greeted();
     serve(offer_to_discover(builder, greeter, users)).await?;
-    Notice::left(greeted.load(Ordering::Relaxed)).print();
+    Notice::left(answered.load(Ordering::Relaxed)).print();
     Ok(())
 }
 

@@ -177,7 +177,9 @@ mod tests {
         Made {
             begun,
             begun_at: SystemTime::now(),
-            outcome: outcome.map(str::to_owned).map_err(Status::unavailable),
+            outcome: outcome
+                .map(str::to_owned)
+                .map_err(|why| Status::unavailable(why.to_owned())),
         }
     }
 

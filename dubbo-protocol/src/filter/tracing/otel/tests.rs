@@ -82,10 +82,10 @@ async fn a_call_with_an_attempt_that_a_provider_serves_is_one_trace_by_either_pr
                 assert!(!sent.contains("traceparent"));
             }
         }
-        let mut served = invocation_of("Greet");
-        served.attachments = sent;
-        let server = provider.behind(vec![rig.filter(Place::Provider)]);
-        server.invoke(served).await.expect("works");
+        let mut arrived = invocation_of("Greet");
+        arrived.attachments = sent;
+        let there = provider.behind(vec![rig.filter(Place::Provider)]);
+        there.invoke(arrived).await.expect("works");
 
         let spans = rig.spans();
         let of = |kind| {

@@ -8,7 +8,7 @@ use super::*;
 fn recorder(aggregates: bool) -> Recorder {
     Recorder::new(Window {
         steps: 10,
-        length: Duration::from_secs(120),
+        length: Duration::from_mins(2),
         aggregates,
     })
 }
