@@ -112,7 +112,7 @@ fn collect(
             "Option<Vec<ConfiguredRule>>" => {
                 Kind::Other("a list of rules (`docs/spec/cluster.md` §4)")
             }
-            "Option<PolicyDocument>" => Kind::Other("a map (`docs/clusters.md`)"),
+            "Option<PolicyDocument>" => Kind::Other("a map (`docs/resilience.md`)"),
             _ => Kind::Value,
         };
         let (default, meaning) = split(rest);
