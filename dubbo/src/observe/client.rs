@@ -172,10 +172,10 @@ impl Client {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let io = TokioIo::new(io);
-        // detached: a connection ends with its handle, or with the runtime.
         Ok(match self.version {
             Version::Http1 => {
                 let (handle, connection) = http1::handshake(io).await?;
+                // detached: a connection ends with its handle, or with the runtime.
                 tokio::spawn(connection);
                 Connection::Http1(handle)
             }

@@ -67,8 +67,8 @@ impl Instance {
     ) -> Result<Vec<Presence>, Error> {
         let (done, outcome) = oneshot::channel();
         let (inner, selected) = (Arc::clone(&self.0), selected.clone());
-        // detached: half of it would leave a registry that says one thing and an instance that says another. It ends with
-        // the answers of the registries, for which they have their time.
+        // Half of it would leave a registry that says one thing and an instance that says another.
+        // detached: it ends with the answers of the registries, for which they have their time.
         tokio::spawn(async move {
             let _ = done.send(inner.move_selected(&selected, online).await);
         });
