@@ -90,7 +90,7 @@ fn files_of_every_kind_are_accepted_or_explained() {
         ),
         (
             "dubbo:\n  consumer: {mesh-enabled: true}\n",
-            "t.yml:2:28: dubbo.consumer.mesh-enabled: not supported: nothing makes up the addresses of a mesh",
+            "t.yml:2:14: dubbo.consumer.mesh-enabled: not supported: nothing makes up the addresses of a mesh",
         ),
         (
             "dubbo:\n  tracing: {jaeger: {name: jaeger, address: 'h:1'}}\n",

@@ -39,8 +39,8 @@ async fn clients_that_were_dropped_leave_no_task_and_no_connection_behind() {
             .extension::<dyn Registry>("probe", probe.plugin())
             .build()
             .expect("valid");
-        // One follows the rules of the whole instance from its first client on.
-        let before = tasks() + 1;
+        // From its first client on, one follows the rules of the whole instance, and one its configuration.
+        let before = tasks() + 2;
         for _ in 0..50 {
             let greeter: GreeterClient = instance.refer().await.expect("refers");
             let other = greeter.clone();

@@ -397,10 +397,6 @@ fn parameters_of_the_classic_protocol_are_refused_elsewhere() {
             "name: dubbo, params: {payloads: 300}",
             "did you mean `payload`",
         ),
-        (
-            "name: dubbo, params: {session-number: 300}",
-            "not supported",
-        ),
     ] {
         let yaml = format!("dubbo:\n  protocols:\n    d: {{{params}}}\n");
         let error = load(&yaml).build().expect_err("refused").to_string();
