@@ -501,6 +501,6 @@ async fn a_connection_of_http_1_that_was_silent_for_long_is_replaced_before_it_g
             }
         };
         tokio::join!(greet(&stub), second).0.expect("it works");
-        assert_eq!(rig.attempts().len(), usize::from(replaced), "{query}");
+        assert_eq!(!rig.attempts().is_empty(), replaced, "{query}");
     }
 }
