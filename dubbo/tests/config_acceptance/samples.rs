@@ -98,7 +98,7 @@ fn files_of_every_kind_are_accepted_or_explained() {
         ),
         (
             "dubbo:\n  provider: {services: {S: {serialization: msgpack}}}\n",
-            "t.yml:2:44: dubbo.provider.services.S.serialization: ",
+            "t.yml:2:29: dubbo.provider.services.S.serialization: ",
         ),
     ] {
         let said = said(&LoadOptions::text("t.yml", text));
