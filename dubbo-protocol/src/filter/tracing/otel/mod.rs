@@ -41,6 +41,9 @@ struct With {
 
 impl Traces {
     /// Spans of `tracer`, in traces that travel with calls by `propagation`.
+    ///
+    /// For the crate `dubbo` alone, which makes the tracer: its type is no promise.
+    #[doc(hidden)]
     pub fn new(tracer: SdkTracer, propagation: Propagation) -> Self {
         Self(Some(Arc::new(With {
             tracer,
