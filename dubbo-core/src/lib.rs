@@ -24,6 +24,7 @@ pub mod context;
 pub mod discovery;
 pub mod explain;
 pub mod extension;
+pub mod files;
 pub mod filter;
 pub mod http;
 pub mod invocation;

@@ -2,12 +2,12 @@
 
 use std::{
     collections::HashMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
 };
 
+use dubbo_core::files::Stamp;
 use parking_lot::Mutex;
 
 use super::{
@@ -46,9 +46,6 @@ pub(super) enum Watched {
 
 /// How something looks from outside: another look means another content.
 pub(super) type Look = Vec<(String, Option<Stamp>)>;
-
-/// Size, time and number of a file; each that is written is a new one.
-pub(super) type Stamp = (u64, Option<SystemTime>, u64);
 
 impl Watcher {
     /// Gives `hint` when `what` looks different from now on, until the guard is dropped.
@@ -127,18 +124,7 @@ impl Watched {
 }
 
 pub(super) fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
-    let metadata = tree::or_none(fs::metadata(path))?;
-    Ok(metadata.map(|metadata| (metadata.len(), metadata.modified().ok(), number(&metadata))))
-}
-
-#[cfg(unix)]
-fn number(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn number(_metadata: &fs::Metadata) -> u64 {
-    0
+    tree::or_none(Stamp::of(path))
 }
 
 /// A watch, until it is dropped.
@@ -156,6 +142,8 @@ impl Drop for Watching {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use futures_util::FutureExt as _;
 
     use super::*;

@@ -1,14 +1,9 @@
 //! Files that change while the program runs: what is in them is used from the next handshake on.
 
-use std::{
-    fs, io,
-    path::Path,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use dubbo_core::{protocol::ProtocolError, tls::TlsFiles};
+use dubbo_core::{files::Watched, protocol::ProtocolError, tls::TlsFiles};
 use metrics::counter;
 use parking_lot::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
@@ -20,7 +15,7 @@ pub(super) struct Reloading<C> {
     files: Arc<TlsFiles>,
     make: Box<Make<C>>,
     made: ArcSwap<C>,
-    seen: Mutex<Seen>,
+    watched: Mutex<Watched>,
 }
 
 /// Makes it of what is in the files now.
@@ -38,17 +33,14 @@ impl<C: Send + Sync + 'static> Reloading<C> {
         make: impl Fn(&TlsFiles) -> Result<C, ProtocolError> + Send + Sync + 'static,
     ) -> Result<Arc<Self>, ProtocolError> {
         // Before they are read: what is written meanwhile looks different then.
-        let look = Look::at(files);
+        let watched = Watched::known(paths(files));
         let first = make(files)?;
         Ok(Arc::new(Self {
             side,
             files: Arc::clone(files),
             make: Box::new(make),
             made: ArcSwap::from_pointee(first),
-            seen: Mutex::new(Seen {
-                tried: look,
-                last: look,
-            }),
+            watched: Mutex::new(watched),
         }))
     }
 
@@ -79,15 +71,9 @@ impl<C: Send + Sync + 'static> Reloading<C> {
     /// Looks at the files once. Those that have changed are read when they look the same a second time: a certificate and
     /// its key are written one after the other.
     fn look(&self) {
-        let look = Look::at(&self.files);
-        let mut seen = self.seen.lock();
-        let is_settled = seen.last == look;
-        seen.last = look;
-        if !is_settled || seen.tried == look {
+        if !self.watched.lock().look(paths(&self.files)) {
             return;
         }
-        seen.tried = look;
-        drop(seen);
         let side = self.side;
         let result = match (self.make)(&self.files) {
             Ok(made) => {
@@ -104,41 +90,10 @@ impl<C: Send + Sync + 'static> Reloading<C> {
     }
 }
 
-/// How the files looked.
-struct Seen {
-    /// When they were read last, to good use or not.
-    tried: Look,
-    last: Look,
-}
-
-/// How the files look from outside: another look means another content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look([Option<Stamp>; 3]);
-
-/// Size, time and number of a file; `Err` is why there is none.
-type Stamp = Result<(u64, Option<SystemTime>, u64), io::ErrorKind>;
-
-impl Look {
-    fn at(files: &TlsFiles) -> Self {
-        let files = [&files.ca_cert, &files.cert, &files.key];
-        Self(files.map(|path| path.as_deref().map(stamp)))
-    }
-}
-
-/// Of the file that `path` leads to in the end: where links are swapped, that is another one.
-fn stamp(path: &Path) -> Stamp {
-    let found = fs::metadata(path).map_err(|error| error.kind())?;
-    Ok((found.len(), found.modified().ok(), number(&found)))
-}
-
-#[cfg(unix)]
-fn number(found: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(found)
-}
-
-#[cfg(not(unix))]
-fn number(_found: &fs::Metadata) -> u64 {
-    0
+/// Those of the files that there are to be.
+fn paths(files: &TlsFiles) -> impl Iterator<Item = &Path> {
+    let files = [&files.ca_cert, &files.cert, &files.key];
+    files.into_iter().filter_map(|path| path.as_deref())
 }
 
 /// Between two looks.
@@ -146,7 +101,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::{fs, path::PathBuf};
 
     use dubbo_test::{certificates::Authority, logs::Logs, metrics::Numbers};
 

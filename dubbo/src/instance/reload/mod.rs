@@ -9,7 +9,6 @@
 mod allowed;
 mod effect;
 mod live;
-mod look;
 mod task;
 
 use std::sync::{Arc, atomic::AtomicBool};

@@ -1,17 +1,18 @@
 //! What looks at the sources of a configuration while the instance runs.
 
 use std::{
+    path::PathBuf,
     sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
-use dubbo_core::config_center::ConfigCenter;
+use dubbo_core::{config_center::ConfigCenter, files::Watched};
 use tokio::{
     sync::watch,
     time::{MissedTickBehavior, interval},
 };
 
-use super::{News, look::Watched};
+use super::News;
 use crate::{
     config::CenterDocument,
     error::Error,
@@ -74,7 +75,7 @@ async fn follow_files(instance: Weak<Inner>, mut phases: watch::Receiver<Phase>)
         let files = instance.reload.seen.lock().await.sources.files().to_vec();
         // A disk may take its time.
         let looked = tokio::task::spawn_blocking(move || {
-            let shall_be_read = watched.look(&files);
+            let shall_be_read = watched.look(files.iter().map(PathBuf::as_path));
             (watched, shall_be_read)
         });
         let Ok((back, shall_be_read)) = looked.await else {
