@@ -34,24 +34,32 @@ def case_of(context):
 
 
 class Held:
-    """A call that waits."""
+    """A call that waits. That it was cut short is told when the call ends before it has finished: what a handler sees of
+    that depends on where it is just then, and may be nothing."""
 
     def __init__(self, context, method):
         self.start = time.monotonic()
         self.about = {"case": case_of(context), "method": method}
+        self.finished = False
         self.over = threading.Event()
-        context.add_callback(self.over.set)
         notice(event="held", **self.about)
+        if not context.add_callback(self.ended):
+            self.ended()
 
     def wait(self, seconds):
         """Whether the time has passed; else the call was cut short."""
-        if self.over.wait(seconds):
-            self.cut_short()
-            return False
-        return True
+        return not self.over.wait(seconds)
 
-    def cut_short(self):
-        notice(event="cut_short", millis=int((time.monotonic() - self.start) * 1000), **self.about)
+    def finish(self):
+        """What follows is how the call ends by itself."""
+        self.finished = True
+
+    def ended(self):
+        if not self.finished:
+            millis = int((time.monotonic() - self.start) * 1000)
+            notice(event="cut_short", millis=millis, **self.about)
+        # Only now: whoever waits for it finishes then.
+        self.over.set()
 
 
 def greet(request, _context):
@@ -70,7 +78,9 @@ def fail(request, context):
     if request.kind in (pb.FailRequest.PLAIN, pb.FailRequest.PANIC):
         raise RuntimeError(request.message)
     if request.kind == pb.FailRequest.CONTEXT:
-        Held(context, "Fail").wait(3600)
+        held = Held(context, "Fail")
+        held.wait(3600)
+        held.finish()
         return empty_pb2.Empty()
     status = status_pb2.Status(code=request.code, message=request.message)
     for index, text in enumerate(request.details):
@@ -81,7 +91,9 @@ def fail(request, context):
 
 
 def sleep(request, context):
-    Held(context, "Sleep").wait(request.millis / 1000)
+    held = Held(context, "Sleep")
+    held.wait(request.millis / 1000)
+    held.finish()
     return pb.SleepResponse(slept_millis=request.millis)
 
 
@@ -116,10 +128,12 @@ def server_stream(request, context):
     held = Held(context, "GreetServerStream")
     for seq in range(request.count):
         if 0 < request.fail_after == seq:
+            held.finish()
             as_asked(context, request.fail_code)
         if request.delay_millis and not held.wait(request.delay_millis / 1000):
             return
         yield pb.GreetResponse(greeting=f"hello {request.name} #{seq}", seq=seq)
+    held.finish()
 
 
 def client_stream(requests, context):
@@ -137,14 +151,14 @@ def bidi(requests, context):
 def received(requests, context, method):
     """Requests up to the end, or to one that asks for an error."""
     held = Held(context, method)
-    try:
-        for request in requests:
-            if request.name == "fail":
-                as_asked(context, request.fail_code)
-            yield request
-    except grpc.RpcError:
-        held.cut_short()
-        raise
+    for request in requests:
+        if request.name == "fail":
+            held.finish()
+            as_asked(context, request.fail_code)
+        yield request
+    # A call that is cancelled may look for a moment like one whose requests have come to their end.
+    if held.wait(0.05):
+        held.finish()
 
 
 def reply_case(context):
