@@ -19,10 +19,13 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::resend::{
-    Class, ReferencePolicies, Resend,
-    health::{Permit, Refusal, ServicePermit},
-    policy::Policy,
+use crate::{
+    resend::{
+        Class, ReferencePolicies, Resend,
+        health::{Permit, Refusal, ServicePermit},
+        policy::Policy,
+    },
+    router::{RouterSnapshots, Trail},
 };
 
 /// One reference, as its cluster sees it.
@@ -30,6 +33,7 @@ pub(super) struct Reference {
     pub(super) directory: Arc<dyn Directory>,
     pub(super) config: Arc<ClusterConfig>,
     pub(super) policies: Arc<ReferencePolicies>,
+    snapshots: Arc<RouterSnapshots>,
     /// The provider that sticky methods stay with; 0 is none.
     sticky: AtomicU64,
 }
@@ -43,10 +47,12 @@ impl Reference {
             &config.url,
             &config.extensions,
         );
+        let snapshots = config.extensions.shared();
         Self {
             directory,
             config,
             policies,
+            snapshots,
             sticky: AtomicU64::new(0),
         }
     }
@@ -64,6 +70,7 @@ impl Reference {
     /// The options of the method that is called. Fills in how long an attempt of a unary call may take; a stream has a
     /// limit only when its caller set one.
     pub(super) fn prepare(&self, invocation: &mut Invocation) -> &MethodConfig {
+        self.record(invocation);
         let switches = self.policies.switches();
         switches.colour(&mut invocation.attachments);
         let method = self.config.method(&invocation.method);
@@ -71,6 +78,11 @@ impl Reference {
             invocation.timeout = method.timeout;
         }
         method
+    }
+
+    /// Has the way of the call be recorded, where operators ask for that. It comes before its providers are listed.
+    pub(super) fn record(&self, invocation: &mut Invocation) {
+        self.snapshots.begin(&self.config.service, invocation);
     }
 
     /// Chooses among `candidates` (`docs/spec/cluster.md` §1.6): the sticky one, else one that is available and was not
@@ -176,6 +188,9 @@ pub(super) async fn send(
     permit: Option<Permit<'_>>,
     mut invocation: Invocation,
 ) -> RpcResult {
+    if let Some(trail) = Trail::of(&invocation) {
+        trail.chosen(node);
+    }
     let load_balance = &reference.config.method(&invocation.method).load_balance;
     load_balance.before(node, &mut invocation);
     let started = Instant::now();

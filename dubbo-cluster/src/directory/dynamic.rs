@@ -3,9 +3,10 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -58,7 +59,11 @@ pub(super) struct Shared {
     routers: RouterChain,
     pub(super) state: ArcSwap<State>,
     lists: watch::Sender<Option<u64>>,
+    /// Who is told how long it took to take a list in.
+    heard: OnceLock<Heard>,
 }
+
+type Heard = Box<dyn Fn(Duration) + Send + Sync>;
 
 pub(super) struct State {
     pub(super) nodes: Arc<NodeList>,
@@ -88,6 +93,13 @@ impl Shared {
         if answered {
             self.lists
                 .send_modify(|count| *count = Some(count.map_or(1, |count| count + 1)));
+        }
+    }
+
+    /// Says how long it took to take in what the registry listed.
+    pub(super) fn tell(&self, took: Duration) {
+        if let Some(heard) = self.heard.get() {
+            heard(took);
         }
     }
 
@@ -153,6 +165,7 @@ impl DynamicDirectory {
                 View::unanswered(Instant::now()),
             )),
             lists: watch::Sender::new(None),
+            heard: OnceLock::new(),
         });
         let (stop, stopped) = watch::channel(false);
         let mut follower = Follower::new(
@@ -180,6 +193,13 @@ impl DynamicDirectory {
     /// How many lists it has taken in: it changes with each. `None` until the registry has answered.
     pub fn lists(&self) -> watch::Receiver<Option<u64>> {
         self.shared.lists.subscribe()
+    }
+
+    /// Has `heard` be told of each list of the registry from now on: how long it took from its arrival until calls see it. It
+    /// is called by the task that owns the list, and must not block. Only the first call of this counts.
+    pub fn on_list(&self, heard: impl Fn(Duration) + Send + Sync + 'static) {
+        // Somebody else is told already.
+        let _ = self.shared.heard.set(Box::new(heard));
     }
 }
 

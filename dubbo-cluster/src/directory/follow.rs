@@ -112,9 +112,11 @@ where
         self.epoch = update.epoch;
         match update.state {
             Ok(snapshot) => {
+                let began = Instant::now();
                 self.look_at_rules(&snapshot);
                 self.replace(&snapshot).await;
                 self.snapshot = Some(snapshot);
+                self.shared.tell(began.elapsed());
             }
             Err(error) => self.lose(error),
         }

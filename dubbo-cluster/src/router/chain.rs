@@ -14,7 +14,7 @@ use dubbo_core::{
     url::Url,
 };
 
-use super::names;
+use super::{names, snapshots::Trail};
 
 /// The routers of one directory.
 ///
@@ -73,16 +73,25 @@ impl RouterChain {
         consumer: &Url,
         invocation: &Invocation,
     ) -> Result<(), Emptied<'_>> {
+        let trail = Trail::of(invocation);
+        if let Some(trail) = trail {
+            trail.listed(candidates);
+        }
         for (name, router) in &*self.routers {
             if router.is_idle() {
                 continue;
             }
             let before = candidates.clone();
             let route = AssertUnwindSafe(|| router.route(candidates, consumer, invocation));
-            if catch_unwind(route).is_err() {
+            let panicked = catch_unwind(route).is_err();
+            if panicked {
                 failed(name, "a router panicked; its input is used as it was");
-                *candidates = before;
-            } else if candidates.is_empty() && !before.is_empty() {
+                *candidates = before.clone();
+            }
+            if let Some(trail) = trail {
+                trail.routed(name, before.len(), candidates, panicked);
+            }
+            if candidates.is_empty() && !before.is_empty() {
                 return Err(Emptied {
                     router: name,
                     before: before.len(),

@@ -20,6 +20,7 @@ mod names;
 mod per_list;
 mod rules;
 mod script;
+mod snapshots;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -29,4 +30,6 @@ pub use self::{
     configured::ConfiguredRule,
     dry_run::{DryRun, Outcome, Request, RuleKind, dry_run, dry_run_as},
     names::defaults,
+    snapshots::{Providers, RouterSnapshot, RouterSnapshots, RouterStep, TooManyServices},
 };
+pub(crate) use self::snapshots::Trail;

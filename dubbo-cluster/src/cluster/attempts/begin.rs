@@ -33,6 +33,7 @@ impl<'a> Attempts<'a> {
         target: Target,
         invocation: &mut Invocation,
     ) -> Result<Self, Status> {
+        reference.record(invocation);
         let policies = &reference.policies;
         let switches = policies.switches();
         switches.colour(&mut invocation.attachments);
