@@ -33,7 +33,8 @@ pub(crate) fn run(args: &[String]) -> Result<String, Failure> {
             Failure::new(problem, "remove it")
         })?;
     }
-    let mut test = cargo(["test", "-p", "dubbo", "--test", "admin", "--"]);
+    // Of the whole workspace, so that what `cargo test --workspace` has built is of use.
+    let mut test = cargo(["test", "--workspace", "--test", "admin", "--"]);
     test.args(["--ignored", "--exact", TEST])
         .env("DUBBO_BROWSER", &browser)
         .env("DUBBO_SCREENSHOT", &picture);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::{
-    codegen, external_types,
+    browser, codegen, external_types,
     failure::Failure,
     graph, outside,
     process::{self, Stopwatch, cargo},
@@ -221,5 +221,10 @@ const STEPS: &[Step] = &[
         name: "readme",
         about: "the commands of README.md run",
         run: readme::check,
+    },
+    Step {
+        name: "browser",
+        about: "the page for operators shows in Chromium what it is there to show",
+        run: || browser::run(&[]),
     },
 ];

@@ -21,7 +21,7 @@ pub(super) fn run(args: &[&str]) -> Result<String, Failure> {
     let mut left_out = Stack::PEERS.to_vec();
     left_out.retain(|peer| !options.stacks.contains(peer));
     h2load::install()?;
-    stacks::build()?;
+    stacks::build(&options.stacks)?;
     let mut report = Report::default();
     if !options.quick {
         allocations::count(&mut report)?;

@@ -151,9 +151,12 @@ fn observed(collector: SocketAddr) -> [(&'static str, String); 6] {
     ]
 }
 
-/// Builds all that is in Rust, with one profile.
-pub(super) fn build() -> Result<(), Failure> {
+/// Builds all that is in Rust, with one profile. What observes is in ours only where that is measured.
+pub(super) fn build(stacks: &[Stack]) -> Result<(), Failure> {
     let mut cargo = process::cargo(["build", "--release", "--package=bench"]);
+    if stacks.contains(&Stack::Observed) {
+        cargo.arg("--features=observed");
+    }
     for name in ["dubbo", "hyper", "tonic"] {
         cargo.arg(format!("--bin=bench-{name}"));
         cargo.arg(format!("--bin=bench-{name}-client"));
