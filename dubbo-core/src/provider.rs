@@ -263,9 +263,14 @@ fn many_requests<Req: Adapter>(
     Ok(Request::received(stream, invocation.attachments, context))
 }
 
-/// What a request is that cannot be read, alone or in a stream (`docs/spec/triple.md` §5.4).
+/// What a request is that cannot be read, alone or in a stream (`docs/spec/triple.md` §5.4). How its type is called in Rust
+/// says nothing to its caller.
 fn unusable(method: &MethodRef, error: CodecError) -> Status {
-    Status::invalid_argument(format!("the request of {method:?} is not usable: {error}"))
+    let why = match &error {
+        CodecError::Decode { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
+    Status::invalid_argument(format!("the request of {method:?} is not usable: {why}"))
         .with_source(error)
 }
 

@@ -86,6 +86,26 @@ impl DecodeError {
         self.0.offset.unwrap_or(0)
     }
 
+    /// The way to the place from the value that was read, as JSON has it: `.address.zips[3].code`; empty for the value
+    /// itself.
+    pub fn path(&self) -> String {
+        let steps = self.0.path.iter().rev();
+        let steps = steps.map(|step| match step {
+            Step::Field { field, .. } => format!(".{field}"),
+            Step::Item(index) => format!("[{index}]"),
+            Step::More => "…".to_owned(),
+        });
+        steps.collect()
+    }
+
+    /// What is wrong, without the place, for whoever wrote the value in another form than this.
+    pub fn reason(&self) -> String {
+        match &self.0.problem {
+            Problem::Null(class) => format!("null where {class} is required"),
+            problem => problem.to_string(),
+        }
+    }
+
     /// Whether the input ended before the value did.
     pub fn is_truncated(&self) -> bool {
         matches!(self.0.problem, Problem::Truncated { .. })
@@ -213,10 +233,14 @@ mod tests {
             error.to_string(),
             "com.x.User.address.zips[3].code: no (at byte 7)"
         );
+        assert_eq!(error.path(), ".address.zips[3].code");
+        let error = error.in_item(1);
         assert_eq!(
-            error.in_item(1).to_string(),
+            error.to_string(),
             "[1] com.x.User.address.zips[3].code: no (at byte 7)"
         );
+        assert_eq!(error.path(), "[1].address.zips[3].code");
+        assert_eq!(error.reason(), "no");
         let error = (0..100).fold(DecodeError::custom("no"), |error, _| {
             error.in_field(&"c".repeat(1000), &"f".repeat(1000))
         });
@@ -235,6 +259,10 @@ mod tests {
         assert_eq!(
             DecodeError::null_for("com.x.User").to_string(),
             "null where com.x.User is required; use `Option`"
+        );
+        assert_eq!(
+            DecodeError::null_for("com.x.User").reason(),
+            "null where com.x.User is required"
         );
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     any::{Any, type_name},
     borrow::Cow,
+    error::Error,
     fmt,
     sync::Arc,
 };
@@ -10,7 +11,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use dubbo_core::payload::{Adapter, Codec, CodecError, FromPayload, Message, Rules};
 use dubbo_hessian2::{
-    DecodeOptions, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian,
+    DecodeError, DecodeOptions, Decoder, EncodeError, Encoder, FromHessian, JavaType, ToHessian,
 };
 
 use super::{
@@ -132,7 +133,7 @@ pub trait Arguments: Send + Sync + Sized + 'static {
     fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     #[doc(hidden)]
-    fn read(reader: &mut Reader<'_, '_>) -> Result<Self, String>;
+    fn read(reader: &mut Reader<'_, '_>) -> Result<Self, BadArgument>;
 
     #[doc(hidden)]
     fn write(&self, index: usize, encoder: &mut Encoder) -> Result<(), EncodeError>;
@@ -150,19 +151,43 @@ pub enum Reader<'r, 'a> {
 }
 
 impl Reader<'_, '_> {
-    fn next<T: JavaValue>(&mut self, place: &Place) -> Result<T, String> {
+    fn next<T: JavaValue>(&mut self, place: &Place) -> Result<T, BadArgument> {
         let read = match self {
             Self::Apart(values, options) => {
-                T::decode(&mut Decoder::with_options(&values[place.index], options))
+                T::decode(&mut Decoder::with_options(&values[place.index], options)).map_err(Some)
             }
-            Self::Together(decoder) if decoder.is_at_end() => {
-                return Err(format!("{} is missing", place.of::<T>()));
-            }
-            Self::Together(decoder) => T::decode(decoder),
+            Self::Together(decoder) if decoder.is_at_end() => Err(None),
+            Self::Together(decoder) => T::decode(decoder).map_err(Some),
         };
-        read.map_err(|error| format!("{}: {error}", place.of::<T>()))
+        read.map_err(|why| BadArgument {
+            index: place.index,
+            place: place.of::<T>(),
+            why,
+        })
     }
 }
+
+/// An argument that cannot be read.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct BadArgument {
+    pub(super) index: usize,
+    place: String,
+    /// `None` when it is missing.
+    pub(super) why: Option<DecodeError>,
+}
+
+impl fmt::Display for BadArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = &self.place;
+        match &self.why {
+            Some(why) => write!(f, "{place}: {why}"),
+            None => write!(f, "{place} is missing"),
+        }
+    }
+}
+
+impl Error for BadArgument {}
 
 /// Which of the arguments.
 struct Place {
@@ -192,7 +217,7 @@ macro_rules! tuples {
 
             #[allow(unused_variables, reason = "the empty tuple reads nothing")]
             #[allow(clippy::unused_unit, reason = "the empty tuple is one")]
-            fn read(reader: &mut Reader<'_, '_>) -> Result<Self, String> {
+            fn read(reader: &mut Reader<'_, '_>) -> Result<Self, BadArgument> {
                 Ok(($(reader.next::<$name>(&Place { index: $index, count: $count })?,)*))
             }
 

@@ -1,7 +1,7 @@
 //! Calls with JSON in place of hessian: what callers over plain HTTP write (`docs/spec/triple.md` §5.5). How values are
 //! written is told at [`dubbo_hessian2::java::json`].
 
-use std::borrow::Cow;
+use std::{borrow::Cow, error::Error};
 
 use bytes::{Bytes, BytesMut};
 use dubbo_core::{
@@ -14,7 +14,7 @@ use dubbo_hessian2::{
     java::json::{from_json, to_json},
 };
 
-use super::{message::append, ret::Ret};
+use super::{args::BadArgument, message::append, ret::Ret};
 
 /// The arguments in `body` for `method`, or for another of its name that they fit better: nothing for none, the argument
 /// itself for one, a list or an object by name for several.
@@ -45,6 +45,28 @@ pub(crate) fn read_json_arguments(
     };
     let payload = encoded(&arguments).map_err(|error| unusable(&error.to_string()))?;
     Ok((method, payload))
+}
+
+/// `status` in the terms of a caller who sent the arguments of `method` as JSON: a handler that could not read one of them
+/// knows neither its name nor where in the body it stood, but where it was in hessian.
+pub(crate) fn told_in_json(method: &MethodRef, status: Status) -> Status {
+    let source = status.source().and_then(<dyn Error>::downcast_ref);
+    let Some(CodecError::Decode { source, .. }) = source else {
+        return status;
+    };
+    let bad = source.downcast_ref::<BadArgument>();
+    let Some((bad, why)) = bad.and_then(|bad| Some((bad, bad.why.as_ref()?))) else {
+        return status;
+    };
+    let java = method.descriptor().java.as_deref();
+    let (path, place, reason) = (why.path(), place(java, bad.index), why.reason());
+    let within = if path.is_empty() {
+        String::new()
+    } else {
+        format!(", at `{path}`")
+    };
+    let text = format!("the request of {method:?} is not usable: {place}{within}: {reason}");
+    Status::invalid_argument(text).with_source(status)
 }
 
 /// Appends the result in `payload` to `out`, as JSON.
@@ -230,10 +252,7 @@ const PRIMITIVES: [&str; 8] = [
 mod tests {
     use std::sync::Arc;
 
-    use dubbo_core::{
-        service::{CallKind, ServiceDescriptor},
-        status::Code,
-    };
+    use dubbo_core::service::{CallKind, ServiceDescriptor};
 
     use super::*;
     use crate::java::{Args, MethodSpec, descriptor};

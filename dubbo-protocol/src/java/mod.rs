@@ -31,6 +31,6 @@ pub use self::{
 pub(crate) use self::{
     attachments::{read_attachments, write_attachments_with},
     exception::{from_throwable, to_throwable},
-    json::{read_json_arguments, write_json_result},
+    json::{read_json_arguments, told_in_json, write_json_result},
     message::{options, shared_rules},
 };

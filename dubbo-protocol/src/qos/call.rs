@@ -14,7 +14,7 @@ use dubbo_core::{
 use serde::de::IgnoredAny;
 use tokio::time::Instant;
 
-use crate::java::{read_json_arguments, write_json_result};
+use crate::java::{read_json_arguments, told_in_json, write_json_result};
 
 /// Calls `method` of the service that `invoker` serves, with `arguments`: JSON values with commas between them, or nothing.
 /// A service of a proto file takes one object, as protobuf's JSON mapping has it. The result is JSON.
@@ -43,13 +43,15 @@ pub async fn call_json(
     let is_java = method.descriptor().java.is_some();
     let named = format!("{method:?}");
     let service = Arc::new(service.clone());
-    let mut invocation = Invocation::new(service, method, Body::Unary(payload));
+    let mut invocation = Invocation::new(service, method.clone(), Body::Unary(payload));
     invocation.attachments = attachments;
     invocation.deadline = Some(deadline);
     let calling = invoker.invoke(invocation);
     let late = |_| Status::deadline_exceeded(format!("{named} has not answered in time"));
     let reply = tokio::time::timeout_at(deadline, calling).await;
-    let Body::Unary(payload) = reply.map_err(late)??.body else {
+    let reply = reply.map_err(late)?;
+    let reply = reply.map_err(|status| told_in_json(&method, status))?;
+    let Body::Unary(payload) = reply.body else {
         return Err(Status::internal(format!("{named} answered with a stream")));
     };
     let mut json = BytesMut::new();

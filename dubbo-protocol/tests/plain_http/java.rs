@@ -140,7 +140,56 @@ async fn an_argument_that_does_not_fit_is_named() {
             ),
             ("hello", "[\"a\",\"b\"]", "argument 2 is one too many"),
             ("ping", "1", "takes no argument"),
-            ("sum", "[\"x\"]", "argument 1 of 1 (`java.util.List`)"),
+            (
+                "sum",
+                "[1,\"x\"]",
+                "is not usable: argument 1 of 1 (`java.util.List`), at `[1]`: expected a long, found a string",
+            ),
+            (
+                "sum",
+                "[1,2.5]",
+                "argument 1 of 1 (`java.util.List`), at `[1]`: ",
+            ),
+            (
+                "greet",
+                "[\"Dubbo\",7]",
+                "argument 2 of 2, `message` (`java.lang.String`): expected a string, found an int",
+            ),
+            (
+                "greet",
+                "{\"message\":{},\"name\":\"Dubbo\"}",
+                "argument 2 of 2, `message` (`java.lang.String`): expected a string, found a map",
+            ),
+            (
+                "older",
+                "{\"name\":\"u\",\"age\":\"41\"}",
+                "argument 1 of 1 (`com.x.User`), at `.age`: expected an int, found a string",
+            ),
+            (
+                "older",
+                "{\"tags\":[\"a\",[]]}",
+                "argument 1 of 1 (`com.x.User`), at `.tags[1]`: expected a string, found a list",
+            ),
+            (
+                "older",
+                "{\"age\":4000000000}",
+                "argument 1 of 1 (`com.x.User`), at `.age`: 4000000000 does not fit into int",
+            ),
+            (
+                "older",
+                "[[]]",
+                "argument 1 of 1 (`com.x.User`): expected an object, found a list",
+            ),
+            (
+                "older",
+                "[null]",
+                "argument 1 of 1 (`com.x.User`): null where com.x.User is required",
+            ),
+            (
+                "find",
+                "2147483648",
+                "argument 1 of 1 (`int`): 2147483648 does not fit into int",
+            ),
             ("find", "[1,2,3]", "fits none of them: `find(int)`"),
             ("hello", "{bad", "not usable"),
         ] {
@@ -152,6 +201,14 @@ async fn an_argument_that_does_not_fit_is_named() {
                 "{method} {body}: {message}"
             );
             assert!(message.contains(part), "{method} {body}: {message}");
+            // What the caller did not write: the names of Rust, and places in bytes of hessian.
+            for foreign in ["::", "hessian", "at byte", "Option", "struct", "i32", "i64"] {
+                let is_json = foreign == "at byte" && message.contains("no JSON");
+                assert!(
+                    is_json || !message.contains(foreign),
+                    "{method} {body}: {message}"
+                );
+            }
         }
     }
 }

@@ -91,12 +91,8 @@ async fn a_body_that_is_no_message_is_refused_and_the_connection_goes_on() {
             let headers = [("content-type", content)];
             let answer = caller.call("POST", GREET, &headers, X).await;
             check(&answer, 415, "unknown", content);
-            let accepted = "application/grpc, application/grpc+json, \
-                application/grpc+json; charset=utf-8, application/grpc+proto";
             let posts = answer.header("accept-post").expect("a list");
-            assert!(posts.starts_with(accepted), "{posts}");
-            let bare = "application/json, application/json; charset=utf-8, application/proto";
-            assert!(posts.ends_with(bare), "{posts}");
+            assert_eq!(posts, ACCEPTED);
             goes_on(&mut caller).await;
         }
         let answer = caller.call("POST", GREET, &[], X).await;
@@ -118,6 +114,31 @@ async fn a_body_that_is_no_message_is_refused_and_the_connection_goes_on() {
         goes_on(&mut caller).await;
     }
 }
+
+/// What a 415 lists is what there is: none of it is answered with another.
+#[tokio::test]
+async fn every_content_type_that_is_named_is_accepted() {
+    let provider = Provider::of(greeter()).await;
+    for mut caller in Caller::both(provider.address).await {
+        for content in ACCEPTED.split(", ") {
+            let headers = [("content-type", content), ("te", "trailers")];
+            // No message of any of them, which all of them say in their own way.
+            let answer = caller.call("POST", GREET, &headers, "\u{ff}").await;
+            let is_grpc = content.starts_with("application/grpc");
+            let want = if is_grpc { 200 } else { 400 };
+            assert_eq!(answer.status, want, "{content}");
+            if is_grpc {
+                assert_eq!(answer.header("content-type"), Some(content));
+            }
+        }
+    }
+}
+
+const ACCEPTED: &str = "application/grpc, application/grpc+json, application/grpc+json; charset=utf-8, \
+    application/grpc+proto, application/grpc-web, application/grpc-web+json, \
+    application/grpc-web+json; charset=utf-8, application/grpc-web+proto, application/grpc-web-text, \
+    application/grpc-web-text+json, application/grpc-web-text+json; charset=utf-8, \
+    application/grpc-web-text+proto, application/json, application/json; charset=utf-8, application/proto";
 
 #[tokio::test]
 async fn a_body_in_chunks_is_read_like_any_other() {

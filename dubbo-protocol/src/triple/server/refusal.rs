@@ -7,7 +7,7 @@ use dubbo_core::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version,
-    header::{ALLOW, CONNECTION, CONTENT_TYPE, TE},
+    header::{ALLOW, CONNECTION, CONTENT_TYPE, TE, VARY},
     request::Parts,
 };
 
@@ -16,7 +16,7 @@ use super::{
     failure::Failure,
     reply::{Caller, ReplyBody},
     settings::ServerSettings,
-    web::is_web,
+    web::{self, is_web},
 };
 use crate::triple::headers::{GrpcContent, PeerKind, is_grpc};
 
@@ -42,6 +42,13 @@ pub(super) fn not_allowed(head: &Parts, method: &MethodRef) -> Response<ReplyBod
         say(head, StatusCode::METHOD_NOT_ALLOWED, Status::unknown(text))
     };
     with(refusal, ALLOW, HeaderValue::from_static(allowed))
+}
+
+/// Refuses what a page of another origin may not do. Its browser keeps the answer from it; people see it there.
+pub(super) fn forbidden(head: &Parts, why: String) -> Response<ReplyBody> {
+    let refusal = say(head, StatusCode::FORBIDDEN, Status::permission_denied(why));
+    // The answer to another page would be another one.
+    with(refusal, VARY, HeaderValue::from_static("Origin"))
 }
 
 /// Refuses a form of messages that `method` does not have.
@@ -155,7 +162,8 @@ fn accepted(method: &MethodRef) -> String {
     let grpc = grpc.map(|kind| kind.text());
     let bare = bare::Content::ALL.iter().filter(|kind| kind.suits(method));
     let bare = bare.map(|kind| kind.text());
-    let mut all: Vec<_> = grpc.chain(bare).collect();
+    let both = grpc.chain(bare).map(str::to_owned);
+    let mut all: Vec<_> = both.chain(web::accepted(method)).collect();
     all.sort_unstable();
     all.join(", ")
 }

@@ -39,7 +39,7 @@ use super::{
     site::Site,
 };
 use crate::{
-    java::read_json_arguments,
+    java::{read_json_arguments, told_in_json},
     triple::{
         compression::{Compression, Packing},
         form::{Arguments, Form, is_wrapped},
@@ -146,7 +146,13 @@ impl Bare {
         invocation.deadline = deadline;
         invocation.peer = Some(Arc::clone(&self.peer));
         invocation.reply = Some(self.reply.clone());
-        let called = async { self.invoke(invocation).await.map_err(Failure::from) };
+        let called = async {
+            let reply = self.invoke(invocation).await;
+            reply.map_err(|status| match form {
+                Form::Json => told_in_json(&self.method, status).into(),
+                _ => Failure::from(status),
+            })
+        };
         let reply = in_time(&self.method, deadline, called).await?;
         // What goes wrong from here on would go wrong again, after the handler had done its work again.
         self.respond(reply, form, deadline).map_err(Failure::done)

@@ -10,14 +10,17 @@ use http::{
         ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
         ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
         ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
-        CONTENT_LENGTH, HOST, ORIGIN, VARY,
+        HOST, ORIGIN, VARY,
     },
     request::Parts,
 };
 
 use self::origin::{Pattern, is_same};
 pub use self::settings::{BadCorsSetting, CorsSettings};
-use super::reply::{ReplyBody, respond};
+use super::{
+    refusal,
+    reply::{ReplyBody, respond},
+};
 
 /// What a port tells browsers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +108,10 @@ impl Cors {
                 path = head.uri.path(),
                 "a page of an origin that is not allowed"
             );
-            return Err(Box::new(forbidden()));
+            let why = format!(
+                "pages of the origin {text:?} may not call this server; `allow-origins` of `triple.cors` says which may"
+            );
+            return Err(Box::new(refusal::forbidden(head, why)));
         }
         let asking = Asking(origin.clone());
         let wanted = head.headers.get(ACCESS_CONTROL_REQUEST_METHOD);
@@ -143,7 +149,12 @@ impl Cors {
             .iter()
             .any(|method| wanted.as_bytes().eq_ignore_ascii_case(method.as_bytes()));
         if !known {
-            return forbidden();
+            let why = format!(
+                "pages may not send {wanted:?} to {}; they may send {}",
+                head.uri.path(),
+                methods.join(", ")
+            );
+            return refusal::forbidden(head, why);
         }
         let mut headers = HeaderMap::with_capacity(6);
         self.allow(asking, &mut headers);
@@ -184,16 +195,6 @@ impl Cors {
 fn authority(head: &Parts) -> Option<&str> {
     let in_uri = head.uri.authority().map(http::uri::Authority::as_str);
     in_uri.or_else(|| head.headers.get(HOST)?.to_str().ok())
-}
-
-fn forbidden() -> Response<ReplyBody> {
-    let headers = HeaderMap::from_iter([
-        (VARY, HeaderValue::from_static("Origin")),
-        (CONTENT_LENGTH, HeaderValue::from_static("0")),
-    ]);
-    let mut response = respond(headers, ReplyBody::Empty);
-    *response.status_mut() = StatusCode::FORBIDDEN;
-    response
 }
 
 fn list(names: &[String]) -> Option<HeaderValue> {
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_forbidden_and_says_no_more() {
+    fn what_is_not_allowed_is_forbidden_and_the_page_may_not_read_why() {
         let some = cors(&[(settings::PARAM_ORIGINS, "https://*.example.com")]);
         for headers in [
             [
@@ -306,8 +307,10 @@ mod tests {
             [PAGE, ("access-control-request-method", "PUT")],
             [PAGE, ("access-control-request-method", "")],
         ] {
-            let want = "403 content-length: 0\nvary: Origin";
-            assert_eq!(advance(&some, &headers), want, "{headers:?}");
+            let told = advance(&some, &headers);
+            assert!(told.starts_with("403 "), "{told}");
+            assert!(told.ends_with("\nvary: Origin"), "{told}");
+            assert!(!told.contains("access-control-"), "{told}");
         }
         let post = head("POST", &[("origin", "https://evil.test")]);
         let answer = some.before(&post, &POST).expect_err("not made");

@@ -1,6 +1,6 @@
 //! The content types of gRPC-Web.
 
-use dubbo_core::payload::Codec;
+use dubbo_core::{payload::Codec, service::MethodRef};
 use http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT, CONTENT_TYPE},
@@ -49,11 +49,15 @@ impl WebContent {
 
     /// The header value.
     pub(super) fn value(self) -> HeaderValue {
+        HeaderValue::try_from(self.name())
+            .expect("invariant: both parts are constants of visible characters")
+    }
+
+    fn name(self) -> String {
         let text = self.content.text();
         let suffix = text.strip_prefix(GRPC).unwrap_or_default();
         let base = if self.text { TEXT } else { BINARY };
-        HeaderValue::try_from(format!("{base}{suffix}"))
-            .expect("invariant: both parts are constants of visible characters")
+        format!("{base}{suffix}")
     }
 
     fn read(value: &HeaderValue) -> Option<Self> {
@@ -62,11 +66,22 @@ impl WebContent {
             Some(suffix) => (true, suffix),
             None => (false, kind.strip_prefix(BINARY)?),
         };
-        let mut known = GrpcContent::ALL.into_iter();
+        let mut known = known();
         let content = known.find(|kind| kind.text().strip_prefix(GRPC) == Some(suffix))?;
-        // No browser has values of hessian.
-        (content.codec() != Codec::Hessian2).then_some(Self { text, content })
+        Some(Self { text, content })
     }
+}
+
+/// The content types that calls of `method` may have.
+pub(in crate::triple::server) fn accepted(method: &MethodRef) -> impl Iterator<Item = String> {
+    let contents = known().filter(|content| content.suits(method));
+    contents.flat_map(|content| [false, true].map(|text| WebContent { text, content }.name()))
+}
+
+/// What may be within. No browser has values of hessian.
+fn known() -> impl Iterator<Item = GrpcContent> {
+    let all = GrpcContent::ALL.into_iter();
+    all.filter(|content| content.codec() != Codec::Hessian2)
 }
 
 /// Whether `headers` come from a caller of gRPC-Web, whatever its messages are.

@@ -16,7 +16,11 @@ use http::{
 };
 
 use self::{content::WebContent, request::WebRequest};
-pub(super) use self::{content::is_web, reply::WebReply, text::BadText};
+pub(super) use self::{
+    content::{accepted, is_web},
+    reply::WebReply,
+    text::BadText,
+};
 use super::{
     call::Call,
     received::Received,
