@@ -14,6 +14,7 @@
 mod accept;
 mod connect;
 mod dialect;
+mod open;
 mod plain;
 mod port;
 mod preface;
@@ -25,6 +26,7 @@ use std::{fmt, sync::Arc};
 
 use dubbo_core::{extension::ExtensionContext, protocol::ProtocolError, tls::TlsFiles};
 
+pub use self::open::{Connection, connections};
 use self::port::Ports;
 pub(crate) use self::{
     accept::{Trouble, accept_until},

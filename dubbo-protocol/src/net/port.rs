@@ -15,6 +15,7 @@ use super::{
     Dialect, Preface, Stream,
     accept::{Trouble, accept_until},
     dialect::{TLS, UNDECIDED},
+    open::{Connection, Open},
     plain::refuse,
     preface::{SPEAKS_TLS, listen_to},
     tls::ServerTls,
@@ -63,6 +64,7 @@ impl Ports {
             tls,
             takers: RwLock::default(),
             undecided: Undecided::default(),
+            connections: Arc::default(),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             refusals: Mutex::default(),
@@ -77,6 +79,13 @@ impl Ports {
             port: open,
             dialects,
         })
+    }
+
+    /// The connections that are served, port by port.
+    pub(super) async fn connections(&self) -> Vec<Connection> {
+        let ports = self.0.lock().await;
+        let each = ports.iter().map(|port| port.connections.all(port.bound));
+        each.flatten().collect()
     }
 }
 
@@ -167,6 +176,8 @@ struct Port {
     tls: Option<ServerTls>,
     takers: RwLock<Takers>,
     undecided: Undecided,
+    /// Those of which it is known.
+    connections: Arc<Open>,
     /// When the last share is gone.
     stop: CancellationToken,
     /// Accepting, and the connections of which it is not known yet what they speak.
@@ -281,9 +292,10 @@ impl Port {
                 // Held meanwhile: who has left is handed nothing more.
                 let takers = self.takers.read();
                 if let Some(taker) = &takers[dialect.index()] {
+                    let entered = self.connections.enter(peer, dialect);
                     (taker.take)(Accepted {
                         dialect,
-                        stream,
+                        stream: stream.entered(entered),
                         peer,
                     });
                 } else if let Some(connections) = self.strangers.lock().met(Instant::now()) {

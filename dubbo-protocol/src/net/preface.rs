@@ -12,7 +12,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::dialect::{Dialect, LOOK, Spoken, recognise};
+use super::{
+    dialect::{Dialect, LOOK, Spoken, recognise},
+    open::Entered,
+};
 
 /// Reads just enough of `io` to know what it speaks, and gives it back with that still to be read.
 ///
@@ -53,7 +56,14 @@ pub(super) async fn listen_to<T: AsyncRead + Unpin>(
         let text = match recognise(&seen[..have]) {
             Spoken::Known(dialect) => {
                 let (from, to) = (0, have);
-                return Ok((dialect, Preface { seen, from, to, io }));
+                let preface = Preface {
+                    seen,
+                    from,
+                    to,
+                    io,
+                    entered: None,
+                };
+                return Ok((dialect, preface));
             }
             Spoken::Undecided => continue,
             Spoken::Tls => {
@@ -81,6 +91,16 @@ pub(crate) struct Preface<T> {
     from: usize,
     to: usize,
     io: T,
+    /// Ends with the connection.
+    entered: Option<Entered>,
+}
+
+impl<T> Preface<T> {
+    /// The same, listed among those that are open.
+    pub(super) fn entered(mut self, entered: Entered) -> Self {
+        self.entered = Some(entered);
+        self
+    }
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Preface<T> {

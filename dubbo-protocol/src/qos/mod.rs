@@ -18,5 +18,7 @@ pub use self::{
     routes::{Routes, Said, Shell},
 };
 
+pub use crate::net::{Connection, connections};
+
 #[cfg(test)]
 mod tests;
