@@ -1,7 +1,7 @@
 //! Which classes may become Rust types.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -21,7 +21,8 @@ pub struct ClassPolicy {
     allowed: Vec<String>,
     denied: Vec<String>,
     refused: AtomicU64,
-    logged: Mutex<HashSet<Box<str>>>,
+    /// Whether each was refused.
+    logged: Mutex<HashMap<Box<str>, bool>>,
 }
 
 /// How strictly classes are checked.
@@ -67,6 +68,32 @@ impl ClassPolicy {
         self.refused.load(Ordering::Relaxed)
     }
 
+    /// How strictly classes are checked.
+    pub fn mode(&self) -> CheckMode {
+        self.mode
+    }
+
+    /// What the names of allowed classes begin with, beside Java's own and Dubbo's.
+    pub fn allowed(&self) -> &[String] {
+        &self.allowed
+    }
+
+    /// What the names of denied classes begin with, in lower case.
+    pub fn denied(&self) -> &[String] {
+        &self.denied
+    }
+
+    /// The classes that were logged so far, by name, and whether each was refused; no more than the first 1,024.
+    pub fn logged(&self) -> Vec<(String, bool)> {
+        let logged = self.logged.lock();
+        let mut all: Vec<_> = logged
+            .iter()
+            .map(|(class, refused)| (class.to_string(), *refused))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Whether objects of `class` may become Rust types. Called once for each class that a message has objects of.
     pub(crate) fn admits(&self, class: &str) -> bool {
         if self.mode == CheckMode::Off {
@@ -87,7 +114,7 @@ impl ClassPolicy {
         if refused {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        if (refused || self.mode == CheckMode::Warn) && self.is_new(class) {
+        if (refused || self.mode == CheckMode::Warn) && self.is_new(class, refused) {
             tracing::warn!(
                 target: "dubbo::hessian::audit",
                 class,
@@ -99,10 +126,14 @@ impl ClassPolicy {
         !refused
     }
 
-    fn is_new(&self, class: &str) -> bool {
+    fn is_new(&self, class: &str, refused: bool) -> bool {
         let mut logged = self.logged.lock();
         // A hostile peer can make up names without end.
-        logged.len() < LOGGED_CLASSES && !logged.contains(class) && logged.insert(class.into())
+        let is_new = logged.len() < LOGGED_CLASSES && !logged.contains_key(class);
+        if is_new {
+            logged.insert(class.into(), refused);
+        }
+        is_new
     }
 }
 
@@ -272,5 +303,23 @@ mod tests {
         assert_eq!(first.len(), 1);
         assert!(first[0].contains("dubbo::hessian::audit"), "{}", first[0]);
         assert_eq!(policy.refused(), 6 * LOGGED_CLASSES as u64);
+        let logged = policy.logged();
+        assert_eq!(logged.len(), LOGGED_CLASSES);
+        assert_eq!(logged[0], ("com.y.First".to_owned(), true));
+    }
+
+    #[test]
+    fn a_class_that_is_read_with_a_warning_is_told_from_one_that_is_refused() {
+        let policy = policy(CheckMode::Warn);
+        for class in ["com.x.User", "com.y.User", "com.x.evil.A"] {
+            policy.admits(class);
+        }
+        let want = [("com.x.evil.A", true), ("com.y.User", false)];
+        assert_eq!(
+            policy.logged(),
+            want.map(|(class, refused)| (class.to_owned(), refused))
+        );
+        assert_eq!(policy.allowed(), ["com.x.", "java.util."]);
+        assert_eq!(policy.denied(), ["com.x.evil.", "org.evil."]);
     }
 }
