@@ -45,6 +45,13 @@ impl ExternPaths {
         self.find(proto).is_some()
     }
 
+    /// Whether `proto` is one of the well-known types, with the Rust type that they have by themselves.
+    pub(crate) fn is_well_known(&self, proto: &str) -> bool {
+        let found = self.iter().filter(|(prefix, _)| is_prefix(prefix, proto));
+        let found = found.max_by_key(|(prefix, _)| prefix.len());
+        found.is_some_and(|(prefix, rust)| prefix == WELL_KNOWN && rust.ends_with("::pbjson_types"))
+    }
+
     /// The uses of types of `google.protobuf` that are not among the well-known ones: nothing here stands for them.
     pub(crate) fn unknown(&self, files: &[FileDescriptorProto]) -> Vec<String> {
         let foreign: HashMap<String, &str> = files

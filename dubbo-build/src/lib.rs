@@ -62,19 +62,17 @@
 //! # JSON
 //!
 //! Messages have serde's traits, in the protobuf JSON mapping. Written are the names of the proto file, as dubbo-go does;
-//! those and `lowerCamelCase` are read. 64-bit integers are strings, enums are names, bytes are base64; numbers are read
-//! from strings too and enums from numbers; `null` is an absent field; an unknown field is refused.
+//! those and `lowerCamelCase` are read. 64-bit integers are strings, enums are names (a number that has none keeps it), bytes
+//! are base64, NaN and the infinities their names; numbers are read from strings too and enums from numbers; `null` is an
+//! absent field, but for one of type `Value`; an unknown field is refused. Well-known types have their own forms.
 //!
-//! It is made by pbjson, which leaves the mapping in these points:
+//! It leaves the mapping in these points:
 //!
-//! - `Timestamp` is written with `+00:00` instead of `Z`; both are read.
-//! - `Any` is written as its two fields, not as the message in it.
-//! - `FieldMask` is written as its list, not as one string.
-//! - NaN and the infinities are written as `null`; they are read from their names.
-//! - A number that an enum does not define is refused, written and read. Of two names for one number, the first is read.
-//! - A number for an integer field is refused when it has a fraction or an exponent, such as `1.0`.
-//! - `null` for a field of type `Value` is an absent field; within `Struct` and `ListValue` it becomes a `Value` without
-//!   a kind, not one with `null_value`.
+//! - `Any` is written as its two fields, not as the message in it: which one that is, nothing here knows.
+//! - Of two names that an enum has for one number, the first is read.
+//! - A well-known type that is not a field but the whole request or reply is pbjson's: `Timestamp` is written with `+00:00`
+//!   instead of `Z`, `FieldMask` as its list, and NaN as `null`. So are the values of a map of `FieldMask`, and `null` in one of
+//!   `Value` is a `Value` without a kind.
 //!
 //! [`Builder::json`] switches it off.
 //!

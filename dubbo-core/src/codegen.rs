@@ -2,6 +2,8 @@
 
 #![allow(missing_docs)]
 
+pub mod json;
+
 use std::{fmt, sync::Arc};
 
 use bytes::{Bytes, BytesMut};

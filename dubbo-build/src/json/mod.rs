@@ -1,9 +1,11 @@
 //! The JSON mapping of the messages: `serde` implementations from pbjson-build.
 //!
 //! They are written for a crate that depends on `serde` and `pbjson` and has no module or message of an unlucky name.
-//! [`Absolute`] makes every path absolute, and [`Null`] lets `null` stand for an absent field.
+//! [`Absolute`] makes every path absolute, [`Null`] lets `null` stand for an absent field, and [`Exact`] has values in the form
+//! of the protobuf JSON mapping where pbjson-build leaves it.
 
 mod absolute;
+mod exact;
 mod null;
 
 use std::collections::BTreeMap;
@@ -12,7 +14,11 @@ use prost_build::Module;
 use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
 use syn::visit_mut::VisitMut;
 
-use self::{absolute::Absolute, null::Null};
+use self::{
+    absolute::Absolute,
+    exact::{Exact, Kinds},
+    null::Null,
+};
 use crate::{Error, extern_paths::ExternPaths, proto::top_level_names};
 
 /// Every proto file in the form that pbjson-build takes.
@@ -20,6 +26,7 @@ pub(crate) struct Mapping<'a> {
     /// Those without a package have got one: pbjson-build cannot do without.
     files: Vec<FileDescriptorProto>,
     nameless: Nameless,
+    kinds: Kinds,
     elsewhere: &'a ExternPaths,
     core: &'a syn::Path,
 }
@@ -36,6 +43,7 @@ impl<'a> Mapping<'a> {
             nameless.name(file);
         }
         Self {
+            kinds: Kinds::of(&files, elsewhere),
             files,
             nameless,
             elsewhere,
@@ -70,6 +78,7 @@ impl<'a> Mapping<'a> {
         let mut file = syn::parse_file(&text).map_err(|error| failed(error.to_string()))?;
         Absolute::new(self.core).visit_file_mut(&mut file);
         Null.visit_file_mut(&mut file);
+        Exact::new(self.core, &self.kinds).visit_file_mut(&mut file);
         Ok(file.items)
     }
 

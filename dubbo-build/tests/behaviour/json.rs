@@ -100,7 +100,7 @@ fn well_known_types_have_their_own_forms() {
     round_trip(
         &message,
         &json!({
-            "ts": "1970-01-01T00:00:01.500+00:00", "duration": "-1.005s", "struct": {"a": 1.5},
+            "ts": "1970-01-01T00:00:01.500Z", "duration": "-1.005s", "struct": {"a": 1.5},
             "value": "v", "list": [true, "l"], "empty": {}, "w_string": "", "w_int64": "0",
             "w_bytes": "YQ==", "w_bool": false, "w_double": 2.5,
         }),
@@ -270,8 +270,14 @@ fn what_is_no_message_is_refused() {
     for (text, want) in [
         (r#"{"nope": 1}"#, "unknown field `nope`"),
         (r#"{"fString": 1}"#, "expected a string"),
-        (r#"{"fInt32": 4294967296}"#, "did not match"),
-        (r#"{"fInt32": "x"}"#, "invalid digit"),
+        (
+            r#"{"fInt32": 4294967296}"#,
+            "integer `4294967296`, expected an integer of 32 bits",
+        ),
+        (
+            r#"{"fInt32": "x"}"#,
+            "string \"x\", expected an integer of 32 bits",
+        ),
         (
             r#"{"fColor": "COLOR_BLUE"}"#,
             "unknown variant `COLOR_BLUE`",
@@ -296,16 +302,6 @@ fn what_is_no_message_is_refused() {
 /// What the documentation of the crate says about this, in the same order.
 #[test]
 fn deviations_are_as_documented() {
-    let second = wkt::Timestamp {
-        seconds: 1,
-        nanos: 0,
-    };
-    let second = Rich {
-        ts: Some(second),
-        ..Rich::default()
-    };
-    round_trip(&second, &json!({"ts": "1970-01-01T00:00:01+00:00"}));
-
     let any = wkt::Any {
         type_url: "a/b".to_owned(),
         value: Bytes::from_static(b"a"),
@@ -316,45 +312,15 @@ fn deviations_are_as_documented() {
     };
     round_trip(&any, &json!({"any": {"typeUrl": "a/b", "value": "YQ=="}}));
 
-    let mask = wkt::FieldMask {
-        paths: vec!["a.b".to_owned()],
+    let second = wkt::Timestamp {
+        seconds: 1,
+        nanos: 0,
     };
-    let mask = Rich {
-        mask: Some(mask),
-        ..Rich::default()
-    };
-    round_trip(&mask, &json!({"mask": {"paths": ["a.b"]}}));
-
-    let not_a_number = Rich {
-        f_double: f64::NAN,
-        ..Rich::default()
-    };
-    assert_eq!(write(&not_a_number), Ok(json!({"f_double": null})));
-
-    let unknown = Rich {
-        f_color: 9,
-        ..Rich::default()
-    };
-    assert_eq!(write(&unknown), Err("Invalid variant 9".to_owned()));
-    assert!(read::<Rich>(r#"{"fColor": 9}"#).is_err());
-    assert!(read::<Rich>(r#"{"fColor": "COLOR_CRIMSON"}"#).is_err());
-
-    assert!(read::<Rich>(r#"{"fInt32": 1.0}"#).is_err());
-
-    let null = Rich {
-        value: Some(wkt::Value::from(())),
-        ..Rich::default()
-    };
-    assert_eq!(write(&null), Ok(json!({"value": null})));
-    let list = wkt::ListValue {
-        values: vec![wkt::Value { kind: None }],
-    };
-    let list = Rich {
-        list: Some(list),
-        ..Rich::default()
-    };
-    assert_eq!(read::<Rich>(r#"{"list": [null]}"#), Ok(list));
-    assert_eq!(read::<Rich>(r#"{"value": null}"#), Ok(Rich::default()));
+    assert_eq!(write(&second), Ok(json!("1970-01-01T00:00:01+00:00")));
+    assert_eq!(
+        write(&wkt::DoubleValue { value: f64::NAN }),
+        Ok(Value::Null)
+    );
 }
 
 #[test]
@@ -441,10 +407,12 @@ where
     assert_eq!(read::<T>(&want.to_string()).as_ref(), Ok(message));
 }
 
-fn write(message: &impl Serialize) -> Result<Value, String> {
-    serde_json::to_value(message).map_err(|error| error.to_string())
+pub(crate) fn write(message: &impl Serialize) -> Result<Value, String> {
+    // As a text: in values of JSON a float is a double.
+    let text = serde_json::to_string(message).map_err(|error| error.to_string())?;
+    Ok(serde_json::from_str(&text).expect("JSON"))
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }

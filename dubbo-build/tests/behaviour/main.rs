@@ -4,6 +4,7 @@ mod calls;
 mod descriptors;
 mod hygiene;
 mod json;
+mod mapping;
 mod messages;
 
 #[path = "../generated/mod.rs"]

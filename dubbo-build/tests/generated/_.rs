@@ -264,10 +264,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rootless {
             struct_ser.serialize_field("others", &self.others)?;
         }
         if self.state != 0 {
-            let v = self::State::try_from(self.state)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", self.state),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(::dubbo_core::codegen::json::Enum::<self::State>::of(self.state))?;
             struct_ser.serialize_field("state", &v)?;
         }
         if let Some(v) = self.money.as_ref() {
@@ -386,8 +386,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rootless {
                                 );
                             }
                             state__ = map_
-                                .next_value::<::core::option::Option<self::State>>()?
-                                .map(|value| value as i32);
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::State>,
+                                    >,
+                                >()?
+                                .map(|value| value.number());
                         }
                         GeneratedField::Money => {
                             if money__.is_some() {

@@ -290,10 +290,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Legacy {
             struct_ser.serialize_field("count", v)?;
         }
         if let Some(v) = self.level.as_ref() {
-            let v = self::legacy::Level::try_from(*v)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", * v),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(::dubbo_core::codegen::json::Enum::<self::legacy::Level>::of(*v))?;
             struct_ser.serialize_field("level", &v)?;
         }
         if let Some(v) = self.plain.as_ref() {
@@ -466,7 +466,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Legacy {
                             count__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -480,8 +480,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Legacy {
                                 );
                             }
                             level__ = map_
-                                .next_value::<::std::option::Option<self::legacy::Level>>()?
-                                .map(|x| x as i32);
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::legacy::Level>,
+                                    >,
+                                >()?
+                                .map(|x| x.number());
                         }
                         GeneratedField::Plain => {
                             if plain__.is_some() {
@@ -520,9 +524,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Legacy {
                             numbers__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::std::vec::Vec<
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
-                                        >,
+                                        ::std::vec::Vec<::dubbo_core::codegen::json::Number<_>>,
                                     >,
                                 >()?
                                 .map(|value| value.into_iter().map(|x| x.0).collect());
@@ -540,9 +542,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Legacy {
                                     ::core::option::Option<
                                         ::std::collections::HashMap<
                                             _,
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<
-                                                i32,
-                                            >,
+                                            ::dubbo_core::codegen::json::Number<i32>,
                                         >,
                                     >,
                                 >()?
@@ -583,7 +583,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Legacy {
                             target__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| self::legacy::Target::Port(x.0));
@@ -803,7 +803,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::legacy::Point
                             x__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -819,7 +819,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::legacy::Point
                             y__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);

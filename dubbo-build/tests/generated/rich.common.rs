@@ -191,7 +191,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Money {
                             units__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);

@@ -423,10 +423,24 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
         }
         let mut struct_ser = serializer.serialize_struct("rich.v1.Rich", len)?;
         if self.f_double != 0. {
-            struct_ser.serialize_field("f_double", &self.f_double)?;
+            struct_ser
+                .serialize_field(
+                    "f_double",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Floats,
+                        _,
+                    >(&self.f_double),
+                )?;
         }
         if self.f_float != 0. {
-            struct_ser.serialize_field("f_float", &self.f_float)?;
+            struct_ser
+                .serialize_field(
+                    "f_float",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Floats,
+                        _,
+                    >(&self.f_float),
+                )?;
         }
         if self.f_int32 != 0 {
             struct_ser.serialize_field("f_int32", &self.f_int32)?;
@@ -478,10 +492,12 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
                 )?;
         }
         if self.f_color != 0 {
-            let v = self::rich::Color::try_from(self.f_color)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", self.f_color),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(
+                ::dubbo_core::codegen::json::Enum::<self::rich::Color>::of(self.f_color),
+            )?;
             struct_ser.serialize_field("f_color", &v)?;
         }
         if let Some(v) = self.f_part.as_ref() {
@@ -491,10 +507,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
             struct_ser.serialize_field("f_money", v)?;
         }
         if self.f_weekday != 0 {
-            let v = super::common::Weekday::try_from(self.f_weekday)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", self.f_weekday),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(
+                ::dubbo_core::codegen::json::Enum::<
+                    super::common::Weekday,
+                >::of(self.f_weekday),
+            )?;
             struct_ser.serialize_field("f_weekday", &v)?;
         }
         if !self.r_int64.is_empty() {
@@ -528,10 +548,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
                 .iter()
                 .cloned()
                 .map(|v| {
-                    self::rich::Color::try_from(v)
-                        .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                            ::std::format!("Invalid variant {}", v),
-                        ))
+                    ::core::result::Result::<
+                        _,
+                        S::Error,
+                    >::Ok(::dubbo_core::codegen::json::Enum::<self::rich::Color>::of(v))
                 })
                 .collect::<::std::result::Result<::std::vec::Vec<_>, _>>()?;
             struct_ser.serialize_field("r_color", &v)?;
@@ -540,7 +560,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
             struct_ser.serialize_field("r_part", &self.r_part)?;
         }
         if !self.r_double.is_empty() {
-            struct_ser.serialize_field("r_double", &self.r_double)?;
+            struct_ser
+                .serialize_field(
+                    "r_double",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Floats,
+                        _,
+                    >(&self.r_double),
+                )?;
         }
         if !self.m_string.is_empty() {
             struct_ser.serialize_field("m_string", &self.m_string)?;
@@ -553,10 +580,12 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
                 .m_color
                 .iter()
                 .map(|(k, v)| {
-                    let v = self::rich::Color::try_from(*v)
-                        .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                            ::std::format!("Invalid variant {}", * v),
-                        ))?;
+                    let v = ::core::result::Result::<
+                        _,
+                        S::Error,
+                    >::Ok(
+                        ::dubbo_core::codegen::json::Enum::<self::rich::Color>::of(*v),
+                    )?;
                     Ok((k, v))
                 })
                 .collect::<::std::result::Result<_, _>>()?;
@@ -588,10 +617,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
             struct_ser.serialize_field("opt_string", v)?;
         }
         if let Some(v) = self.opt_color.as_ref() {
-            let v = self::rich::Color::try_from(*v)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", * v),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(::dubbo_core::codegen::json::Enum::<self::rich::Color>::of(*v))?;
             struct_ser.serialize_field("opt_color", &v)?;
         }
         if let Some(v) = self.opt_bytes.as_ref() {
@@ -604,7 +633,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
                 )?;
         }
         if let Some(v) = self.ts.as_ref() {
-            struct_ser.serialize_field("ts", v)?;
+            struct_ser
+                .serialize_field(
+                    "ts",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Timestamps,
+                        _,
+                    >(v),
+                )?;
         }
         if let Some(v) = self.duration.as_ref() {
             struct_ser.serialize_field("duration", v)?;
@@ -613,16 +649,44 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
             struct_ser.serialize_field("any", v)?;
         }
         if let Some(v) = self.r#struct.as_ref() {
-            struct_ser.serialize_field("struct", v)?;
+            struct_ser
+                .serialize_field(
+                    "struct",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Values,
+                        _,
+                    >(v),
+                )?;
         }
         if let Some(v) = self.value.as_ref() {
-            struct_ser.serialize_field("value", v)?;
+            struct_ser
+                .serialize_field(
+                    "value",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Values,
+                        _,
+                    >(v),
+                )?;
         }
         if let Some(v) = self.list.as_ref() {
-            struct_ser.serialize_field("list", v)?;
+            struct_ser
+                .serialize_field(
+                    "list",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Values,
+                        _,
+                    >(v),
+                )?;
         }
         if let Some(v) = self.mask.as_ref() {
-            struct_ser.serialize_field("mask", v)?;
+            struct_ser
+                .serialize_field(
+                    "mask",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Masks,
+                        _,
+                    >(v),
+                )?;
         }
         if let Some(v) = self.empty.as_ref() {
             struct_ser.serialize_field("empty", v)?;
@@ -640,7 +704,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
             struct_ser.serialize_field("w_bool", v)?;
         }
         if let Some(v) = self.w_double.as_ref() {
-            struct_ser.serialize_field("w_double", v)?;
+            struct_ser
+                .serialize_field(
+                    "w_double",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Floats,
+                        _,
+                    >(v),
+                )?;
         }
         if !self.renamed.is_empty() {
             struct_ser.serialize_field("renamed", &self.renamed)?;
@@ -666,10 +737,12 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Rich {
                     struct_ser.serialize_field("o_part", v)?;
                 }
                 self::rich::Choice::OColor(v) => {
-                    let v = self::rich::Color::try_from(*v)
-                        .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                            ::std::format!("Invalid variant {}", * v),
-                        ))?;
+                    let v = ::core::result::Result::<
+                        _,
+                        S::Error,
+                    >::Ok(
+                        ::dubbo_core::codegen::json::Enum::<self::rich::Color>::of(*v),
+                    )?;
                     struct_ser.serialize_field("o_color", &v)?;
                 }
                 self::rich::Choice::OBytes(v) => {
@@ -1000,7 +1073,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_double__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1016,7 +1089,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_float__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1032,7 +1105,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_int32__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1048,7 +1121,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_int64__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1064,7 +1137,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_uint64__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1080,7 +1153,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_sint32__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1096,7 +1169,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             f_fixed64__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1146,8 +1219,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                 );
                             }
                             f_color__ = map_
-                                .next_value::<::core::option::Option<self::rich::Color>>()?
-                                .map(|value| value as i32);
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::rich::Color>,
+                                    >,
+                                >()?
+                                .map(|value| value.number());
                         }
                         GeneratedField::FPart => {
                             if f_part__.is_some() {
@@ -1179,9 +1256,11 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             }
                             f_weekday__ = map_
                                 .next_value::<
-                                    ::core::option::Option<super::common::Weekday>,
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<super::common::Weekday>,
+                                    >,
                                 >()?
-                                .map(|value| value as i32);
+                                .map(|value| value.number());
                         }
                         GeneratedField::RInt64 => {
                             if r_int64__.is_some() {
@@ -1194,9 +1273,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             r_int64__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::std::vec::Vec<
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
-                                        >,
+                                        ::std::vec::Vec<::dubbo_core::codegen::json::Number<_>>,
                                     >,
                                 >()?
                                 .map(|value| value.into_iter().map(|x| x.0).collect());
@@ -1239,9 +1316,15 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             }
                             r_color__ = map_
                                 .next_value::<
-                                    ::core::option::Option<::std::vec::Vec<self::rich::Color>>,
+                                    ::core::option::Option<
+                                        ::std::vec::Vec<
+                                            ::dubbo_core::codegen::json::Enum<self::rich::Color>,
+                                        >,
+                                    >,
                                 >()?
-                                .map(|value| value.into_iter().map(|x| x as i32).collect());
+                                .map(|value| {
+                                    value.into_iter().map(|x| x.number()).collect()
+                                });
                         }
                         GeneratedField::RPart => {
                             if r_part__.is_some() {
@@ -1264,9 +1347,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             r_double__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::std::vec::Vec<
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
-                                        >,
+                                        ::std::vec::Vec<::dubbo_core::codegen::json::Number<_>>,
                                     >,
                                 >()?
                                 .map(|value| value.into_iter().map(|x| x.0).collect());
@@ -1296,9 +1377,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                 .next_value::<
                                     ::core::option::Option<
                                         ::std::collections::HashMap<
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<
-                                                i64,
-                                            >,
+                                            ::dubbo_core::codegen::json::Number<i64>,
                                             _,
                                         >,
                                     >,
@@ -1318,11 +1397,14 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             m_color__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::std::collections::HashMap<_, self::rich::Color>,
+                                        ::std::collections::HashMap<
+                                            _,
+                                            ::dubbo_core::codegen::json::Enum<self::rich::Color>,
+                                        >,
                                     >,
                                 >()?
                                 .map(|value| {
-                                    value.into_iter().map(|(k, v)| (k, v as i32)).collect()
+                                    value.into_iter().map(|(k, v)| (k, v.number())).collect()
                                 });
                         }
                         GeneratedField::MBytes => {
@@ -1359,9 +1441,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                     ::core::option::Option<
                                         ::std::collections::HashMap<
                                             _,
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<
-                                                u64,
-                                            >,
+                                            ::dubbo_core::codegen::json::Number<u64>,
                                         >,
                                     >,
                                 >()?
@@ -1380,7 +1460,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             opt_int32__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -1404,8 +1484,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                 );
                             }
                             opt_color__ = map_
-                                .next_value::<::std::option::Option<self::rich::Color>>()?
-                                .map(|x| x as i32);
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::rich::Color>,
+                                    >,
+                                >()?
+                                .map(|x| x.number());
                         }
                         GeneratedField::OptBytes => {
                             if opt_bytes__.is_some() {
@@ -1461,7 +1545,16 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                     ),
                                 );
                             }
-                            r#struct__ = map_.next_value()?;
+                            r#struct__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::As<
+                                            ::dubbo_core::codegen::json::Values,
+                                            _,
+                                        >,
+                                    >,
+                                >()?
+                                .map(::dubbo_core::codegen::json::As::into_inner);
                         }
                         GeneratedField::Value => {
                             if value__.is_some() {
@@ -1471,7 +1564,16 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                     ),
                                 );
                             }
-                            value__ = map_.next_value()?;
+                            value__ = ::core::option::Option::Some(
+                                map_
+                                    .next_value::<
+                                        ::dubbo_core::codegen::json::As<
+                                            ::dubbo_core::codegen::json::Values,
+                                            _,
+                                        >,
+                                    >()?
+                                    .into_inner(),
+                            );
                         }
                         GeneratedField::List => {
                             if list__.is_some() {
@@ -1481,7 +1583,16 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                     ),
                                 );
                             }
-                            list__ = map_.next_value()?;
+                            list__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::As<
+                                            ::dubbo_core::codegen::json::Values,
+                                            _,
+                                        >,
+                                    >,
+                                >()?
+                                .map(::dubbo_core::codegen::json::As::into_inner);
                         }
                         GeneratedField::Mask => {
                             if mask__.is_some() {
@@ -1491,7 +1602,16 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                     ),
                                 );
                             }
-                            mask__ = map_.next_value()?;
+                            mask__ = map_
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::As<
+                                            ::dubbo_core::codegen::json::Masks,
+                                            _,
+                                        >,
+                                    >,
+                                >()?
+                                .map(::dubbo_core::codegen::json::As::into_inner);
                         }
                         GeneratedField::Empty => {
                             if empty__.is_some() {
@@ -1584,7 +1704,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                             choice__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| self::rich::Choice::OInt64(x.0));
@@ -1622,8 +1742,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Rich {
                                 );
                             }
                             choice__ = map_
-                                .next_value::<::std::option::Option<self::rich::Color>>()?
-                                .map(|x| self::rich::Choice::OColor(x as i32));
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::rich::Color>,
+                                    >,
+                                >()?
+                                .map(|x| self::rich::Choice::OColor(x.number()));
                         }
                         GeneratedField::OBytes => {
                             if choice__.is_some() {

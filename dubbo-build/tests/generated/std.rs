@@ -204,10 +204,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Vec {
             struct_ser.serialize_field("own", v)?;
         }
         if self.result != 0 {
-            let v = super::unlucky::std::Result::try_from(self.result)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", self.result),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(
+                ::dubbo_core::codegen::json::Enum::<
+                    super::unlucky::std::Result,
+                >::of(self.result),
+            )?;
             struct_ser.serialize_field("result", &v)?;
         }
         if let Some(v) = self.error.as_ref() {
@@ -327,9 +331,13 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Vec {
                             }
                             result__ = map_
                                 .next_value::<
-                                    ::core::option::Option<super::unlucky::std::Result>,
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<
+                                            super::unlucky::std::Result,
+                                        >,
+                                    >,
                                 >()?
-                                .map(|value| value as i32);
+                                .map(|value| value.number());
                         }
                         GeneratedField::Error => {
                             if error__.is_some() {

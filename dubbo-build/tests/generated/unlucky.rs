@@ -2129,10 +2129,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Core {
                 .iter()
                 .cloned()
                 .map(|v| {
-                    self::core::Kind::try_from(v)
-                        .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                            ::std::format!("Invalid variant {}", v),
-                        ))
+                    ::core::result::Result::<
+                        _,
+                        S::Error,
+                    >::Ok(::dubbo_core::codegen::json::Enum::<self::core::Kind>::of(v))
                 })
                 .collect::<::std::result::Result<::std::vec::Vec<_>, _>>()?;
             struct_ser.serialize_field("kinds", &v)?;
@@ -2222,9 +2222,15 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Core {
                             }
                             kinds__ = map_
                                 .next_value::<
-                                    ::core::option::Option<::std::vec::Vec<self::core::Kind>>,
+                                    ::core::option::Option<
+                                        ::std::vec::Vec<
+                                            ::dubbo_core::codegen::json::Enum<self::core::Kind>,
+                                        >,
+                                    >,
                                 >()?
-                                .map(|value| value.into_iter().map(|x| x as i32).collect());
+                                .map(|value| {
+                                    value.into_iter().map(|x| x.number()).collect()
+                                });
                         }
                     }
                 }
@@ -2728,7 +2734,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::F {
         }
         let mut struct_ser = serializer.serialize_struct("unlucky.F", len)?;
         if self.f != 0. {
-            struct_ser.serialize_field("f", &self.f)?;
+            struct_ser
+                .serialize_field(
+                    "f",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Floats,
+                        _,
+                    >(&self.f),
+                )?;
         }
         struct_ser.end()
     }
@@ -2816,7 +2829,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::F {
                             f__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -3525,10 +3538,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Keywords {
                     struct_ser.serialize_field("super", v)?;
                 }
                 self::keywords::Match::Dyn(v) => {
-                    let v = self::keywords::Keyword::try_from(*v)
-                        .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                            ::std::format!("Invalid variant {}", * v),
-                        ))?;
+                    let v = ::core::result::Result::<
+                        _,
+                        S::Error,
+                    >::Ok(
+                        ::dubbo_core::codegen::json::Enum::<
+                            self::keywords::Keyword,
+                        >::of(*v),
+                    )?;
                     struct_ser.serialize_field("dyn", &v)?;
                 }
             }
@@ -3678,7 +3695,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Keywords {
                             r#async__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -3725,9 +3742,11 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Keywords {
                             }
                             r#match__ = map_
                                 .next_value::<
-                                    ::std::option::Option<self::keywords::Keyword>,
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::keywords::Keyword>,
+                                    >,
                                 >()?
-                                .map(|x| self::keywords::Match::Dyn(x as i32));
+                                .map(|x| self::keywords::Match::Dyn(x.number()));
                         }
                     }
                 }
@@ -5208,7 +5227,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Status {
                             code__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -5241,10 +5260,12 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Std {
         }
         let mut struct_ser = serializer.serialize_struct("unlucky.Std", len)?;
         if self.result != 0 {
-            let v = self::std::Result::try_from(self.result)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", self.result),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(
+                ::dubbo_core::codegen::json::Enum::<self::std::Result>::of(self.result),
+            )?;
             struct_ser.serialize_field("result", &v)?;
         }
         if let Some(v) = self.fmt.as_ref() {
@@ -5337,8 +5358,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Std {
                                 );
                             }
                             result__ = map_
-                                .next_value::<::core::option::Option<self::std::Result>>()?
-                                .map(|value| value as i32);
+                                .next_value::<
+                                    ::core::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::std::Result>,
+                                    >,
+                                >()?
+                                .map(|value| value.number());
                         }
                         GeneratedField::Fmt => {
                             if fmt__.is_some() {
@@ -5636,7 +5661,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Streaming {
                             builder__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -6070,7 +6095,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ToString {
                             to_string__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);

@@ -50,10 +50,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::Holder {
                 .states
                 .iter()
                 .map(|(k, v)| {
-                    let v = super::State::try_from(*v)
-                        .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                            ::std::format!("Invalid variant {}", * v),
-                        ))?;
+                    let v = ::core::result::Result::<
+                        _,
+                        S::Error,
+                    >::Ok(::dubbo_core::codegen::json::Enum::<super::State>::of(*v))?;
                     Ok((k, v))
                 })
                 .collect::<::std::result::Result<_, _>>()?;
@@ -158,11 +158,14 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Holder {
                             states__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::std::collections::HashMap<_, super::State>,
+                                        ::std::collections::HashMap<
+                                            _,
+                                            ::dubbo_core::codegen::json::Enum<super::State>,
+                                        >,
                                     >,
                                 >()?
                                 .map(|value| {
-                                    value.into_iter().map(|(k, v)| (k, v as i32)).collect()
+                                    value.into_iter().map(|(k, v)| (k, v.number())).collect()
                                 });
                         }
                     }

@@ -440,10 +440,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::HealthCheckResponse {
         let mut struct_ser = serializer
             .serialize_struct("grpc.health.v1.HealthCheckResponse", len)?;
         if self.status != 0 {
-            let v = self::health_check_response::ServingStatus::try_from(self.status)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", self.status),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(
+                ::dubbo_core::codegen::json::Enum::<
+                    self::health_check_response::ServingStatus,
+                >::of(self.status),
+            )?;
             struct_ser.serialize_field("status", &v)?;
         }
         struct_ser.end()
@@ -532,10 +536,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::HealthCheckRe
                             status__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        self::health_check_response::ServingStatus,
+                                        ::dubbo_core::codegen::json::Enum<
+                                            self::health_check_response::ServingStatus,
+                                        >,
                                     >,
                                 >()?
-                                .map(|value| value as i32);
+                                .map(|value| value.number());
                         }
                     }
                 }

@@ -519,7 +519,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ErrorResponse
                             error_code__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -685,9 +685,7 @@ for self::ExtensionNumberResponse {
                             extension_number__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::std::vec::Vec<
-                                            ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
-                                        >,
+                                        ::std::vec::Vec<::dubbo_core::codegen::json::Number<_>>,
                                     >,
                                 >()?
                                 .map(|value| value.into_iter().map(|x| x.0).collect());
@@ -841,7 +839,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ExtensionRequ
                             extension_number__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);

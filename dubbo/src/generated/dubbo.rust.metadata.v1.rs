@@ -1448,7 +1448,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::CallsSeen {
                             calls__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -1464,7 +1464,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::CallsSeen {
                             last_ms_ago__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -2116,7 +2116,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Instance {
                             port__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -2132,7 +2132,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Instance {
                             weight__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -2782,7 +2782,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Mapping {
                             lag_ms__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -3415,7 +3415,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::MetadataEvent
                             instance__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -4045,7 +4045,14 @@ impl ::dubbo_core::codegen::serde::Serialize for self::ReferenceMigration {
             struct_ser.serialize_field("said_by", &self.said_by)?;
         }
         if self.threshold != 0. {
-            struct_ser.serialize_field("threshold", &self.threshold)?;
+            struct_ser
+                .serialize_field(
+                    "threshold",
+                    &::dubbo_core::codegen::json::as_json::<
+                        ::dubbo_core::codegen::json::Floats,
+                        _,
+                    >(&self.threshold),
+                )?;
         }
         if self.proportion != 0 {
             struct_ser.serialize_field("proportion", &self.proportion)?;
@@ -4316,7 +4323,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigr
                             threshold__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -4332,7 +4339,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigr
                             proportion__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -4389,7 +4396,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigr
                             application_addresses__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -4405,7 +4412,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigr
                             interface_addresses__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -4421,7 +4428,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigr
                             application_calls__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -4437,7 +4444,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ReferenceMigr
                             interface_calls__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);
@@ -4988,7 +4995,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Revision {
                             superseded_for_ms__ = map_
                                 .next_value::<
                                     ::std::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|x| x.0);
@@ -5230,7 +5237,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::Service {
                             port__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);

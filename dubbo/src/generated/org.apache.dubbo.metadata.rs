@@ -975,10 +975,10 @@ impl ::dubbo_core::codegen::serde::Serialize for self::OpenApiRequest {
             struct_ser.serialize_field("openapi", &self.openapi)?;
         }
         if let Some(v) = self.format.as_ref() {
-            let v = self::OpenApiFormat::try_from(*v)
-                .map_err(|_| ::dubbo_core::codegen::serde::ser::Error::custom(
-                    ::std::format!("Invalid variant {}", * v),
-                ))?;
+            let v = ::core::result::Result::<
+                _,
+                S::Error,
+            >::Ok(::dubbo_core::codegen::json::Enum::<self::OpenApiFormat>::of(*v))?;
             struct_ser.serialize_field("format", &v)?;
         }
         if let Some(v) = self.pretty.as_ref() {
@@ -1144,8 +1144,12 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::OpenApiReques
                                 );
                             }
                             format__ = map_
-                                .next_value::<::std::option::Option<self::OpenApiFormat>>()?
-                                .map(|x| x as i32);
+                                .next_value::<
+                                    ::std::option::Option<
+                                        ::dubbo_core::codegen::json::Enum<self::OpenApiFormat>,
+                                    >,
+                                >()?
+                                .map(|x| x.number());
                         }
                         GeneratedField::Pretty => {
                             if pretty__.is_some() {
@@ -1384,7 +1388,7 @@ impl<'de> ::dubbo_core::codegen::serde::Deserialize<'de> for self::ServiceInfoV2
                             port__ = map_
                                 .next_value::<
                                     ::core::option::Option<
-                                        ::dubbo_core::codegen::pbjson::private::NumberDeserialize<_>,
+                                        ::dubbo_core::codegen::json::Number<_>,
                                     >,
                                 >()?
                                 .map(|value| value.0);

@@ -1,5 +1,5 @@
 //! Messages of `google.protobuf` that have a JSON form of their own, as the generated code of this project writes it: that
-//! of protobuf's mapping but for `Any` and `FieldMask`, which are written like other messages.
+//! of protobuf's mapping but for `Any`, which is written like other messages.
 
 use super::{Schemas, list_of, map_of, typed};
 use crate::openapi::tree::Map;
@@ -28,9 +28,9 @@ impl Schemas {
                 "Seconds with up to nine digits behind the point, and an `s`: `1.5s`.",
             ),
             "Empty" => typed("object"),
-            "FieldMask" => typed("object").with(
-                "properties",
-                Map::default().with("paths", list_of(typed("string"))),
+            "FieldMask" => typed("string").with(
+                "description",
+                "Paths of fields in lowerCamelCase, with commas between: `user.displayName,photo`.",
             ),
             "FloatValue" => float(),
             "Int32Value" => int32(),
