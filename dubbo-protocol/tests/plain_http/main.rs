@@ -14,3 +14,4 @@ mod java;
 mod refusals;
 mod streams;
 mod support;
+mod words;
