@@ -21,6 +21,9 @@ pub(super) struct Command {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Verb {
     Count,
+    DisableRouterSnapshot,
+    EnableRouterSnapshot,
+    EnabledRouterSnapshot,
     Explain,
     GetAddress,
     GetConfig,
@@ -28,6 +31,7 @@ pub(super) enum Verb {
     Help,
     Invoke,
     Live,
+    LoggerInfo,
     Ls,
     Metrics,
     Offline,
@@ -40,7 +44,10 @@ pub(super) enum Verb {
     PublishMetadata,
     Quit,
     Ready,
+    RecentRouterSnapshot,
     RouterSnapshot,
+    SerializeCheckStatus,
+    SerializeWarnedClasses,
     Shutdown,
     Startup,
     SwitchLogLevel,
@@ -124,6 +131,9 @@ impl Command {
             .map_err(Failure::Denied)?;
         match self.verb {
             Verb::Count => commands::count(&asked).await,
+            Verb::DisableRouterSnapshot => commands::disable_router_snapshot(&asked),
+            Verb::EnableRouterSnapshot => commands::enable_router_snapshot(&asked),
+            Verb::EnabledRouterSnapshot => commands::enabled_router_snapshot(&asked),
             Verb::Explain => commands::explain(&asked).await,
             Verb::GetAddress => commands::get_address(&asked),
             Verb::GetConfig => commands::get_config(&asked),
@@ -131,6 +141,7 @@ impl Command {
             Verb::Help => commands::help(&asked),
             Verb::Invoke => commands::invoke(&asked).await,
             Verb::Live | Verb::Ready | Verb::Startup => commands::probe(&asked, self.verb).await,
+            Verb::LoggerInfo => commands::logger_info(&asked),
             Verb::Ls => commands::ls(&asked).await,
             Verb::Metrics => commands::metrics(&asked).await,
             Verb::Offline
@@ -139,10 +150,13 @@ impl Command {
             | Verb::Online
             | Verb::OnlineApp
             | Verb::OnlineInterface => commands::move_services(&asked, self.verb).await,
-            Verb::Ps => commands::ps(&asked),
+            Verb::Ps => commands::ps(&asked).await,
             Verb::PublishMetadata => commands::publish_metadata(&asked).await,
             Verb::Quit => Ok("BYE!".to_owned()),
+            Verb::RecentRouterSnapshot => commands::recent_router_snapshot(&asked),
             Verb::RouterSnapshot => commands::router_snapshot(&asked),
+            Verb::SerializeCheckStatus => commands::check_status(&asked),
+            Verb::SerializeWarnedClasses => commands::warned_classes(&asked),
             Verb::Shutdown => commands::shutdown(&asked),
             Verb::SwitchLogLevel => commands::switch_log_level(&asked),
             Verb::Version => Ok(commands::version()),
@@ -172,13 +186,27 @@ impl Command {
 }
 
 /// Every command, in the order in which `help` lists them.
-pub(super) const COMMANDS: [Command; 25] = [
+pub(super) const COMMANDS: [Command; 32] = [
     Command::new(
         "count",
         Verb::Count,
         Protected,
         "<service> [method] [times]",
         "calls of a service so far, again each second",
+    ),
+    Command::new(
+        "disableRouterSnapshot",
+        Verb::DisableRouterSnapshot,
+        Protected,
+        "<service|*>",
+        "record the ways of its calls no longer, and forget them",
+    ),
+    Command::new(
+        "enableRouterSnapshot",
+        Verb::EnableRouterSnapshot,
+        Protected,
+        "<service|*>",
+        "record what each router leaves to its calls, and who gets them",
     ),
     Command::new(
         "explain",
@@ -200,6 +228,20 @@ pub(super) const COMMANDS: [Command; 25] = [
         Private,
         "[section [name]]",
         "what is set, and where it is written",
+    ),
+    Command::new(
+        "getEnabledRouterSnapshot",
+        Verb::EnabledRouterSnapshot,
+        Protected,
+        "",
+        "whose calls are recorded",
+    ),
+    Command::new(
+        "getRecentRouterSnapshot",
+        Verb::RecentRouterSnapshot,
+        Protected,
+        "[calls]",
+        "the calls that were recorded last, the newest first",
     ),
     Command::new(
         "getRouterSnapshot",
@@ -229,6 +271,13 @@ pub(super) const COMMANDS: [Command; 25] = [
         Public,
         "",
         "whether the program works at all",
+    ),
+    Command::new(
+        "loggerInfo",
+        Verb::LoggerInfo,
+        Protected,
+        "",
+        "what is logged, where and how",
     ),
     Command::new(
         "ls",
@@ -290,8 +339,8 @@ pub(super) const COMMANDS: [Command; 25] = [
         "ps",
         Verb::Ps,
         Protected,
-        "[-l]",
-        "the ports that are served at",
+        "[-l] [port]",
+        "the ports that are served at, or who is connected to one",
     ),
     Command::new(
         "publishMetadata",
@@ -307,6 +356,20 @@ pub(super) const COMMANDS: [Command; 25] = [
         Public,
         "",
         "whether calls may be sent here",
+    ),
+    Command::new(
+        "serializeCheckStatus",
+        Verb::SerializeCheckStatus,
+        Protected,
+        "",
+        "which classes of hessian2 may become Rust types",
+    ),
+    Command::new(
+        "serializeWarnedClasses",
+        Verb::SerializeWarnedClasses,
+        Protected,
+        "",
+        "the classes that peers sent and that are not allowed",
     ),
     Command::new(
         "shutdown",
@@ -339,35 +402,26 @@ pub(super) const COMMANDS: [Command; 25] = [
 ];
 
 /// Commands of Dubbo Java that are not here, and why.
-pub(super) const NOT_HERE: [(&str, &str); 17] = [
+pub(super) const NOT_HERE: [(&str, &str); 10] = [
     (
         "cd",
         "there is no current service: `invoke`, `count` and the others are told which one",
     ),
     ("disableDetailProfiler", PROFILER),
-    ("disableRouterSnapshot", RECORDER),
     ("disableSimpleProfiler", PROFILER),
     ("enableDetailProfiler", PROFILER),
-    ("enableRouterSnapshot", RECORDER),
     ("enableSimpleProfiler", PROFILER),
-    ("getEnabledRouterSnapshot", RECORDER),
-    ("getRecentRouterSnapshot", RECORDER),
-    (
-        "loggerInfo",
-        "there is one logger, `tracing`; `GET /loglevel` has its level",
-    ),
     ("metrics_default", "`metrics` has all numbers"),
     ("pwd", "there is no current service"),
     ("select", "`invoke` finds the method by the arguments"),
-    ("serializeCheckStatus", CLASSES),
-    ("serializeWarnedClasses", CLASSES),
     ("setProfilerWarnPercent", PROFILER),
-    ("switchLogger", "there is one logger, `tracing`"),
+    (
+        "switchLogger",
+        "there is one logger, `tracing`, and no other to change to; `loggerInfo` tells of it",
+    ),
 ];
 
-const PROFILER: &str = "there is no profiler of calls; `otel.tracing` shows where their time goes";
-const RECORDER: &str = "the ways of calls are not recorded; `getRouterSnapshot <service>` shows what the routers do now";
-const CLASSES: &str = "which classes are let in is set by `hessian2`, and each one that is not is refused in the answer to its call";
+const PROFILER: &str = "a call has no thread of its own whose time could be told; `otel.tracing` has the times of calls and attempts";
 
 #[cfg(test)]
 mod tests {

@@ -201,23 +201,20 @@ impl Site {
 
     fn config(&self, question: &Question<'_>) -> Result<Response<HttpBody>, Failure> {
         let gone = || Failure::Failed("the instance has ended".to_owned());
-        let tree = self.0.instance().ok_or_else(gone)?.config_tree();
+        let settings = commands::Settings::of(&self.0.instance().ok_or_else(gone)?);
         let accepts = question
             .headers
             .get("accept")
             .and_then(|value| value.to_str().ok());
         if accepts.is_some_and(|accepts| accepts.contains("json")) {
-            let mut response = plain(StatusCode::OK, commands::config_json(&tree, ""));
+            let mut response = plain(StatusCode::OK, settings.json());
             set(&mut response, CONTENT_TYPE, JSON);
             return Ok(response);
         }
-        let keys = commands::config_text(&tree, "");
-        Ok(plain(
-            StatusCode::OK,
-            format!(
-                "# What files, config center and environment say; what code says counts more.\n{keys}"
-            ),
-        ))
+        let heading = "# What files, config center, environment and code say. What code says is marked so, is spelled as code has \
+                       it, and counts more.";
+        let text = format!("{heading}\n{}", settings.text());
+        Ok(plain(StatusCode::OK, text))
     }
 }
 

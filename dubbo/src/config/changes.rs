@@ -107,7 +107,7 @@ pub fn changes(old: &Tree, new: &Tree) -> Vec<Change> {
 }
 
 /// What may be shown of the value of a key.
-fn shown(path: &str, value: &str) -> String {
+pub(crate) fn shown(path: &str, value: &str) -> String {
     let path = path.to_ascii_lowercase();
     if SECRET_KEYS.iter().any(|key| path.ends_with(key)) {
         return HIDDEN.to_owned();

@@ -74,8 +74,9 @@ pub use self::{
 };
 
 pub(crate) use self::{
+    changes::shown,
     check::Served,
-    model::compression,
+    model::{compression, told::Told},
     names::{FILE_CACHE, direct_url},
 };
 

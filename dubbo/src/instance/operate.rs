@@ -1,16 +1,20 @@
 //! What operators ask of an instance, by the port for them.
 
 use std::{
+    collections::HashSet,
     net::SocketAddr,
     sync::{Arc, Weak},
     time::Duration,
 };
 
+use dubbo_cluster::router::RouterSnapshots;
+use dubbo_hessian2::{ClassPolicy, DecodeOptions};
+use dubbo_protocol::qos::{self, Connection};
 use futures_util::future::join_all;
 
-use super::{Inner, Instance, export::application_name, probes::Probe};
+use super::{Inner, Instance, export::application_name, probes::Probe, refer::Named};
 use crate::{
-    config::{Config, Tree},
+    config::{Config, Told as _, Tree},
     error::Error,
 };
 
@@ -45,6 +49,51 @@ impl Instance {
     /// What files, config center and environment say.
     pub(crate) fn config_tree(&self) -> Arc<Tree> {
         self.0.tree.load_full()
+    }
+
+    /// Who is connected to the ports that services are served at.
+    pub(crate) async fn connections(&self) -> Vec<Connection> {
+        qos::connections(&self.0.extensions).await
+    }
+
+    /// What code says, key by key: the builder, and the options of services and clients. It counts more than all else.
+    pub(crate) fn config_of_code(&self) -> Vec<(String, String)> {
+        let inner = &self.0;
+        let mut all = Vec::new();
+        inner.code.tell("dubbo", &mut all);
+        let mut names = HashSet::new();
+        for provided in inner.reload.provided() {
+            let service = &provided.service;
+            let known = [service.implementation(), service.descriptor().interface()];
+            let own = inner.code.provider.find(known);
+            let name = own.map_or(known[0], |(name, _)| name);
+            // As it is called among the services of the whole configuration.
+            let mut unique = name.to_owned();
+            let mut number = 1;
+            while !names.insert(unique.clone()) {
+                number += 1;
+                unique = format!("{name} ({number})");
+            }
+            let path = format!("dubbo.provider.services.{unique}");
+            provided.config.tell(&path, &mut all);
+        }
+        let running = inner.running.lock();
+        for reference in running.references.iter().filter(|one| one.is_alive()) {
+            if let Named::Type(client, options) = &reference.named {
+                options.tell(&format!("dubbo.consumer.references.{client}"), &mut all);
+            }
+        }
+        all
+    }
+
+    /// Which classes of hessian2 may become Rust types; all without it.
+    pub(crate) fn class_policy(&self) -> Option<Arc<ClassPolicy>> {
+        self.0.extensions.shared::<DecodeOptions>().classes.clone()
+    }
+
+    /// What records the ways of calls through the routers.
+    pub(crate) fn router_snapshots(&self) -> Arc<RouterSnapshots> {
+        self.0.extensions.shared()
     }
 
     pub(crate) async fn probe(&self, probe: Probe) -> Result<(), String> {

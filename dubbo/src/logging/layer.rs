@@ -72,6 +72,14 @@ impl Log {
         LEVELS[place].0
     }
 
+    /// The configuration that it goes by, with the level that somebody has said since.
+    pub(super) fn current(&self) -> LoggerConfig {
+        LoggerConfig {
+            level: Some(self.level()),
+            ..LoggerConfig::clone(&self.config.load())
+        }
+    }
+
     pub(super) fn set_level(&self, level: LogLevel) {
         self.store_level(level);
         // `tracing` remembers of each place in the code whether anybody wants it.

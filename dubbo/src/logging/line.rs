@@ -216,7 +216,7 @@ fn place(file: Option<&str>, line: Option<u32>) -> String {
 }
 
 /// In UTC, which needs no table of time zones: `2026-03-01 23:59:07`.
-fn time(at: SystemTime) -> String {
+pub(crate) fn time(at: SystemTime) -> String {
     let seconds = at
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());

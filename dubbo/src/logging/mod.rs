@@ -19,6 +19,7 @@ use tracing::{Dispatch, subscriber::NoSubscriber};
 use tracing_subscriber::{Layer, Registry, layer::SubscriberExt as _};
 
 pub use self::layer::NotOurs;
+pub(crate) use self::line::time;
 use self::{layer::Log, output::Output};
 use crate::{
     config::{LogLevel, LoggerConfig, Problem},
@@ -38,6 +39,11 @@ pub fn set_level(level: LogLevel) -> Result<(), NotOurs> {
 /// The least important events that are logged now; `None` when the program logs by itself, or there is no log.
 pub fn level() -> Option<LogLevel> {
     INSTALLED.get().map(|log| log.level())
+}
+
+/// What is logged now, where and how; `None` when the program logs by itself, or there is no log.
+pub(crate) fn current() -> Option<LoggerConfig> {
+    INSTALLED.get().map(|log| log.current())
 }
 
 /// Something else that the spans and events of the process are for, such as what exports traces, with a filter of its own.

@@ -56,6 +56,7 @@ fn the_level_can_be_changed_while_events_come() {
         if let Some(level) = level {
             written.log.set_level(level);
             assert_eq!(written.log.level(), level);
+            assert_eq!(written.log.current().level, Some(level));
         }
         say_all(what);
         let text = written.text("app.log");
@@ -75,6 +76,7 @@ fn form_and_place_can_be_changed_while_events_come() {
         .level(LogLevel::Warn);
     let elsewhere = in_file(&written.folder, "other.log", elsewhere);
     written.log.change(&elsewhere).expect("it can be opened");
+    assert_eq!(written.log.current(), elsewhere);
     info!("two");
     warn!("three");
     let text = written.text("other.log");

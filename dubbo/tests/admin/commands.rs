@@ -243,7 +243,7 @@ async fn what_there_is_not_is_said_plainly() {
         (
             "GET /enableSimpleProfiler",
             404,
-            "of Dubbo Java is not supported: there is no profiler",
+            "of Dubbo Java is not supported: a call has no thread of its own",
         ),
         (
             "GET /ls/a",
@@ -255,10 +255,18 @@ async fn what_there_is_not_is_said_plainly() {
         ("GET /help/ls", 200, "|PERMISSION|PROTECTED"),
         ("GET /version", 200, "dubbo version \"dubbo-rust-"),
         ("GET /ps?x=-l", 200, "tri://127.0.0.1:"),
+        ("GET /ps/7", 404, "nothing is served at 7; the ports are "),
+        ("GET /ps/x", 400, "it takes `-l` and a port, not `x`"),
         (
-            "GET /ps/20880",
+            "GET /ps?a=1&b=2",
             400,
-            "who is connected to a port is not listed",
+            "it takes one port, and `2` is another",
+        ),
+        ("GET /loggerInfo", 404, "the program logs by itself"),
+        (
+            "GET /switchLogger/log4j",
+            404,
+            "there is one logger, `tracing`",
         ),
         (
             "GET /getAddress/greet.Greeter",

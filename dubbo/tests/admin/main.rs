@@ -5,6 +5,7 @@ mod access;
 mod browser;
 mod commands;
 mod hooks;
+mod looking;
 mod presence;
 #[allow(dead_code, reason = "the tests of instances use all of it")]
 #[path = "../instance/probe.rs"]
@@ -14,6 +15,7 @@ mod probes;
 #[path = "../instance/rig.rs"]
 mod rig;
 mod shutdown;
+mod snapshots;
 mod status;
 mod support;
 mod telnet;

@@ -1,20 +1,15 @@
-//! `getConfig`, `switchLogLevel` and `metrics`.
+//! `getConfig` and `metrics`.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::super::command::{Answer, Asked, Dialect, Failure};
-use crate::{
-    config::{LogLevel, Tree},
-    instance::Instance,
-    logging,
-};
+use crate::{config::shown, instance::Instance};
 
-/// What files, config center and environment set: JSON over HTTP, lines on a telnet. A section, and the name of one of its
-/// entries, narrow it.
+/// What is set, by files, config center, environment and code: JSON over HTTP, lines on a telnet. A section, and the name of
+/// one of its entries, narrow it.
 pub(in crate::admin) fn get_config(asked: &Asked<'_>) -> Answer {
     asked.at_most(2)?;
-    let instance = asked.instance()?;
-    let tree = instance.config_tree();
+    let set = Settings::of(&asked.instance()?);
     let mut prefix = "dubbo.".to_owned();
     if let Some(section) = asked.arguments.first() {
         let of_java = SECTIONS
@@ -27,62 +22,65 @@ pub(in crate::admin) fn get_config(asked: &Asked<'_>) -> Answer {
         prefix.push_str(name);
         prefix.push('.');
     }
-    let text = match asked.dialect {
-        Dialect::Http => config_json(&tree, &prefix),
-        Dialect::Telnet => config_text(&tree, &prefix),
-    };
-    if tree.shown().any(|(path, ..)| path.starts_with(&prefix)) || asked.arguments.is_empty() {
-        return Ok(text);
+    let set = set.below(&prefix);
+    if set.0.is_empty() && !asked.arguments.is_empty() {
+        let section = prefix.trim_end_matches('.');
+        return Err(Failure::NotFound(format!("nothing is set at `{section}`")));
     }
-    let section = prefix.trim_end_matches('.');
-    Err(Failure::NotFound(format!("nothing is set at `{section}`")))
+    Ok(match asked.dialect {
+        Dialect::Http => set.json(),
+        Dialect::Telnet => set.text(),
+    })
 }
 
-/// The keys below `prefix`, one a line, with what may be shown of their values and where they are written.
-pub(in crate::admin) fn config_text(tree: &Tree, prefix: &str) -> String {
-    let mut text = String::new();
-    for (path, value, at) in tree.shown().filter(|(path, ..)| path.starts_with(prefix)) {
-        let _ = writeln!(text, "{path} = {} ({at})", value.escape_debug());
+/// All that is set: by its key what may be shown of the value, and where it is written, or `code`.
+pub(in crate::admin) struct Settings(BTreeMap<String, (String, String)>);
+
+impl Settings {
+    /// Those of `instance`. What code says counts more than all else.
+    pub(in crate::admin) fn of(instance: &Instance) -> Self {
+        let tree = instance.config_tree();
+        let written = tree.shown();
+        let mut all: BTreeMap<_, _> = written
+            .map(|(path, value, at)| (path.to_owned(), (value, at.to_string())))
+            .collect();
+        for (path, value) in instance.config_of_code() {
+            let value = shown(&path, &value);
+            let at = match all.get(&path) {
+                Some((_, at)) if !at.starts_with(CODE) => format!("{CODE}, over {at}"),
+                Some(_) | None => CODE.to_owned(),
+            };
+            all.insert(path, (value, at));
+        }
+        Self(all)
     }
-    text
-}
 
-/// The same as an object: `{"dubbo.application.name": {"value": "x", "at": "dubbo.yaml:3:11"}}`.
-pub(in crate::admin) fn config_json(tree: &Tree, prefix: &str) -> String {
-    let keys = tree.shown().filter(|(path, ..)| path.starts_with(prefix));
-    let object: serde_json::Map<_, _> = keys
-        .map(|(path, value, at)| {
-            let entry = serde_json::json!({"value": value, "at": at.to_string()});
-            (path.to_owned(), entry)
-        })
-        .collect();
-    serde_json::Value::Object(object).to_string()
-}
+    fn below(mut self, prefix: &str) -> Self {
+        self.0.retain(|path, _| path.starts_with(prefix));
+        self
+    }
 
-/// Has what is as important as the first argument be logged, and what is more so.
-pub(in crate::admin) fn switch_log_level(asked: &Asked<'_>) -> Answer {
-    asked.at_most(1)?;
-    set_log_level(asked.argument(0, "a level: trace, debug, info, warn or error")?)
-}
+    /// One key a line.
+    pub(in crate::admin) fn text(&self) -> String {
+        let mut text = String::new();
+        for (path, (value, at)) in &self.0 {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{path} = {} ({at})", value.escape_debug());
+        }
+        text
+    }
 
-/// The level by its name, or by the number that Dubbo Java has for it.
-pub(in crate::admin) fn set_log_level(text: &str) -> Answer {
-    let found = LEVELS
-        .iter()
-        .find(|(names, _)| names.iter().any(|name| name.eq_ignore_ascii_case(text)));
-    let Some((names, level)) = found else {
-        return Err(Failure::Bad(format!(
-            "expected a level, trace, debug, info, warn or error, or 0 to 5, found `{text}`{}",
-            if matches!(text, "6") || text.eq_ignore_ascii_case("off") {
-                ": errors are always logged"
-            } else {
-                ""
-            }
-        )));
-    };
-    logging::set_level(*level).map_err(|error| Failure::Failed(error.to_string()))?;
-    tracing::info!(level = names[0], "an operator has set the level of the log");
-    Ok(format!("OK: logging from {} on", names[0]))
+    /// The same as an object: `{"dubbo.application.name": {"value": "x", "at": "dubbo.yaml:3:11"}}`.
+    pub(in crate::admin) fn json(&self) -> String {
+        let keys = self.0.iter();
+        let object: serde_json::Map<_, _> = keys
+            .map(|(path, (value, at))| {
+                let entry = serde_json::json!({"value": value, "at": at});
+                (path.to_owned(), entry)
+            })
+            .collect();
+        serde_json::Value::Object(object).to_string()
+    }
 }
 
 /// What was counted, in the format of Prometheus.
@@ -99,15 +97,6 @@ pub(in crate::admin) async fn metrics(asked: &Asked<'_>) -> Answer {
     asked.shared.metrics().await.map_err(Failure::NotFound)
 }
 
-/// All names of each level. Java's `ALL` is 0.
-const LEVELS: [(&[&str], LogLevel); 5] = [
-    (&["trace", "1", "0", "all"], LogLevel::Trace),
-    (&["debug", "2"], LogLevel::Debug),
-    (&["info", "3"], LogLevel::Info),
-    (&["warn", "4"], LogLevel::Warn),
-    (&["error", "5"], LogLevel::Error),
-];
-
 /// What Dubbo Java calls the sections.
 const SECTIONS: [(&str, &str); 10] = [
     ("ApplicationConfig", "application"),
@@ -121,3 +110,6 @@ const SECTIONS: [(&str, &str); 10] = [
     ("RegistryConfig", "registries"),
     ("ServiceConfig", "provider.services"),
 ];
+
+/// Where that is written which no file has.
+const CODE: &str = "code";

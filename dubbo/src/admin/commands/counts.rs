@@ -1,4 +1,4 @@
-//! `count` and `ps`.
+//! `count`: how often methods were called.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -119,26 +119,6 @@ pub(super) fn service_called<'s>(
             known.join(", ")
         }
     )))
-}
-
-/// The ports that are served at; with `-l` the addresses.
-pub(in crate::admin) fn ps(asked: &Asked<'_>) -> Answer {
-    asked.at_most(1)?;
-    let served = asked.instance()?.served();
-    let lines: BTreeSet<String> = match asked.arguments.first().map(String::as_str) {
-        None => served
-            .iter()
-            .filter_map(|one| one.url.port())
-            .map(|port| port.to_string())
-            .collect(),
-        Some("-l") => served.iter().map(|one| one.url.origin()).collect(),
-        Some(other) => {
-            return Err(Failure::Bad(format!(
-                "it takes nothing or `-l`, not `{other}`: who is connected to a port is not listed"
-            )));
-        }
-    };
-    Ok(lines.into_iter().collect::<Vec<_>>().join("\n"))
 }
 
 /// As many seconds as an answer may take, less some.

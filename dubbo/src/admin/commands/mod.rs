@@ -1,23 +1,33 @@
 //! What the commands of operators do, by subject.
 
+mod classes;
 mod config;
 mod counts;
 mod invoke;
 mod lifecycle;
 mod listing;
+mod logger;
+mod ports;
 mod presence;
 mod routing;
+mod snapshots;
 
 pub(super) use self::{
-    config::{get_config, metrics, set_log_level, switch_log_level},
-    counts::{count, ps},
+    classes::{check_status, warned_classes},
+    config::{Settings, get_config, metrics},
+    counts::count,
     invoke::invoke,
     lifecycle::{graceful_shutdown, probe, publish_metadata, shutdown},
     listing::{help, ls, version},
+    logger::{logger_info, set_log_level, switch_log_level},
+    ports::ps,
     presence::move_services,
     routing::{explain, get_address, router_snapshot},
+    snapshots::{
+        disable_router_snapshot, enable_router_snapshot, enabled_router_snapshot,
+        recent_router_snapshot,
+    },
 };
-pub(super) use config::{config_json, config_text};
 
 use super::command::{Asked, Failure};
 use crate::instance::Instance;

@@ -57,28 +57,32 @@ pub(in crate::admin) fn router_snapshot(asked: &Asked<'_>) -> Answer {
 }
 
 /// A service, and who knows its providers.
-type Referred = (ServiceKey, Arc<dyn Directory>);
+pub(super) type Referred = (ServiceKey, Vec<Arc<dyn Directory>>);
 
 /// Who knows the providers of the service that the first argument names.
-fn directories(asked: &Asked<'_>) -> Result<Vec<Referred>, Failure> {
+fn directories(asked: &Asked<'_>) -> Result<Vec<(ServiceKey, Arc<dyn Directory>)>, Failure> {
     asked.at_most(1)?;
     let name = asked.argument(0, "a service")?;
-    let mut known = Vec::new();
-    let mut found = Vec::new();
-    for (service, directories) in asked.instance()?.referred() {
-        if service.to_string() == name || service.interface() == name {
-            found.extend(
-                directories
-                    .into_iter()
-                    .map(|directory| (service.clone(), directory)),
-            );
-        } else {
-            known.push(service.to_string());
-        }
-    }
+    let found = referred_as(asked, name)?.into_iter();
+    let each = found.flat_map(|(service, directories)| {
+        let directories = directories.into_iter();
+        directories.map(move |directory| (service.clone(), directory))
+    });
+    Ok(each.collect())
+}
+
+/// The references of this program to the service called `name`, a service key or an interface.
+pub(super) fn referred_as(asked: &Asked<'_>, name: &str) -> Result<Vec<Referred>, Failure> {
+    let referred = asked.instance()?.referred().into_iter();
+    let (found, others): (Vec<_>, Vec<_>) =
+        referred.partition(|(service, _)| is_called(service, name));
     if !found.is_empty() {
         return Ok(found);
     }
+    let mut known: Vec<_> = others
+        .iter()
+        .map(|(service, _)| service.to_string())
+        .collect();
     known.sort_unstable();
     known.dedup();
     let known = if known.is_empty() {
@@ -89,4 +93,9 @@ fn directories(asked: &Asked<'_>) -> Result<Vec<Referred>, Failure> {
     Err(Failure::NotFound(format!(
         "this program has no client of `{name}`; it has those of {known}. `explain {name}` asks the registries"
     )))
+}
+
+/// Whether `name` is the key of `service`, or its interface.
+pub(super) fn is_called(service: &ServiceKey, name: &str) -> bool {
+    service.interface() == name || service.to_string() == name
 }

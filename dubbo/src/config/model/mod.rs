@@ -24,6 +24,7 @@ mod secret;
 mod settings;
 mod shutdown;
 mod tls;
+pub(super) mod told;
 mod triple_server;
 
 use std::collections::BTreeMap;

@@ -33,7 +33,8 @@ impl Layered for String {
     fn complete_from(&mut self, _weaker: &Self) {}
 }
 
-/// Declares a struct of settings: the struct itself, a builder method for each field, and [`Layered`].
+/// Declares a struct of settings: the struct itself, a builder method for each field, [`Layered`], and that it can be
+/// [told](super::told::Told).
 ///
 /// A field is an `Option`, a struct of settings, or a map; the builder method of a map adds one entry and is named in
 /// brackets: `services[service]: BTreeMap<String, ServiceConfig>`.
@@ -64,6 +65,14 @@ macro_rules! settings {
         impl $crate::config::Layered for $name {
             fn complete_from(&mut self, weaker: &Self) {
                 $($crate::config::Layered::complete_from(&mut self.$field, &weaker.$field);)*
+            }
+        }
+
+        impl $crate::config::model::told::Told for $name {
+            fn tell(&self, path: &str, all: &mut Vec<(String, String)>) {
+                use $crate::config::model::told::{Told, below};
+
+                $(Told::tell(&self.$field, &below(path, stringify!($($doc)*)), all);)*
             }
         }
     };

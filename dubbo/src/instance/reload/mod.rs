@@ -107,6 +107,11 @@ pub(super) struct Built {
 }
 
 impl Reload {
+    /// The services as code gave them.
+    pub(super) fn provided(&self) -> &[Provided] {
+        &self.provided
+    }
+
     /// Begins with `config`, and with services that have these options.
     pub(super) fn new(built: Built, config: &Config, services: &[Provided]) -> Self {
         let center = built
