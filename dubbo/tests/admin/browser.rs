@@ -2,17 +2,18 @@
 
 use std::{env, path::PathBuf, process::Stdio, time::Duration};
 
-use dubbo::{Instance, Status};
+use dubbo::{Instance, Status, spi::registry::Registry};
 use examples::greet::GreeterClient;
 use tokio::process::Command;
 
 use super::{
     probe::Probe,
-    rig::{answering, greet, named, provide, url_of},
-    support::{HASTY, QOS, port, registered},
+    rig::{answering, greet, load, named, provide, url_of},
+    support::{HASTY, QOS, TRIPLE, port},
 };
 
-/// A program that provides, calls what works and what does not, and has stopped one method.
+/// A program that provides by its interface in one registry and with its application in another, calls what works and what
+/// does not, and has stopped one method.
 async fn shop(probe: &Probe) -> (Instance, [GreeterClient; 2], [Instance; 2]) {
     let works = provide(&format!(", {HASTY}"), named("works")).await;
     let failing = answering(|_| Err(Status::unavailable("<b>down & out</b>")));
@@ -24,7 +25,11 @@ async fn shop(probe: &Probe) -> (Instance, [GreeterClient; 2], [Instance; 2]) {
         url_of(&works),
         url_of(&fails)
     );
-    let instance = registered(probe, &format!("{QOS}, {HASTY}, {retry}, {references}"))
+    let registries = "registries: {r: {protocol: probe, address: here}, \
+                      m: {address: 'memory://browser', registry-type: service}}";
+    let yaml = format!("dubbo: {{{TRIPLE}, {registries}, {QOS}, {HASTY}, {retry}, {references}}}");
+    let instance = load(&yaml)
+        .extension::<dyn Registry>("probe", probe.plugin())
         .provide(named("own"))
         .build()
         .expect("valid");
@@ -46,14 +51,53 @@ async fn a_person_sees_providers_consumers_registries_breakers_and_retries() {
     for _ in 0..3 {
         greet(&bad, "").await.expect_err("is down");
     }
+    let url = format!("http://{}/", port(&instance));
+    let told = instance.status().await.instances;
+    let [told] = &told[..] else {
+        panic!("one registry was told of the application: {told:?}");
+    };
+    assert!(!told.revision.is_empty() && told.services == 1, "{told:?}");
+    let seen = see(&browser, &url).await;
+    for (what, want) in [
+        ("that it is ready", ">ready</span>".to_owned()),
+        ("where its service is", ">r by interface</span>".to_owned()),
+        (
+            "the same of the application",
+            ">m by application</span>".to_owned(),
+        ),
+        (
+            "how many instances there are",
+            "Instances <span>1</span>".to_owned(),
+        ),
+        (
+            "the instance and its revision",
+            format!(
+                "<td>m</td><td><code>{}</code></td><td><code>{}</code></td><td class=\"number\">1</td>",
+                told.address, told.revision
+            ),
+        ),
+    ] {
+        assert!(
+            seen.contains(&want),
+            "{what} is not to be seen: {want} is not in\n{seen}"
+        );
+    }
+
+    let shot = format!("--screenshot={}", PathBuf::from(&picture).display());
+    run(&browser, &[&shot, "--window-size=1280,1100", &url]).await;
+    let picture = PathBuf::from(picture);
+    let bytes = std::fs::read(&picture).expect("a picture");
+    assert!(
+        bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000,
+        "{} bytes",
+        bytes.len()
+    );
+
     instance
         .offline(&dubbo::Selection::all())
         .await
         .expect("moves");
-    let url = format!("http://{}/", port(&instance));
-
-    let seen = run(&browser, &["--dump-dom", &url]).await;
-    let seen = String::from_utf8(seen).expect("text");
+    let seen = see(&browser, &url).await;
     let own = format!("tri://{}", instance.exported()[0].address());
     for (what, want) in [
         ("the application", ">shop</h1>"),
@@ -63,13 +107,22 @@ async fn a_person_sees_providers_consumers_registries_breakers_and_retries() {
         ("its own service", "<code>greet.Greeter</code>"),
         ("where that is", &own),
         ("that it is offline", ">r by interface (offline)</span>"),
+        (
+            "that the application is, too",
+            ">m by application (offline)</span>",
+        ),
         ("the provider that works", &url_of(&others[0])),
         ("the provider that fails", &url_of(&others[1])),
+        (
+            "that it has no instance any more",
+            "Instances <span>0</span>",
+        ),
         (
             "that nothing is to be found in registries",
             "No registry was told of the application.",
         ),
-        ("the registry", "<code>probe://here</code>"),
+        ("a registry", "<code>probe://here</code>"),
+        ("the other one", "<code>memory://browser</code>"),
         ("the breaker", "the breaker is open for another"),
         ("whose it is", "<code>bad/greet.Greeter.Greet</code>"),
         ("an attempt", "2 of 2"),
@@ -83,27 +136,24 @@ async fn a_person_sees_providers_consumers_registries_breakers_and_retries() {
             "{what} is not to be seen: {want} is not in\n{seen}"
         );
     }
+
+    // A page whose program is gone says so, and does not show what was.
+    instance.shutdown(Duration::ZERO).await;
+    let gone = run(&browser, &["--dump-dom", &url]).await;
+    assert!(!String::from_utf8_lossy(&gone).contains("started</span>"));
+}
+
+/// The page as it is when it has looked at the program.
+async fn see(browser: &std::ffi::OsStr, url: &str) -> String {
+    let seen = run(browser, &["--dump-dom", url]).await;
+    let seen = String::from_utf8(seen).expect("text");
     assert!(
         !seen.contains("loading</span>"),
         "the page has looked:\n{seen}"
     );
     let is_untroubled = seen.contains("<div id=\"trouble\" role=\"alert\" hidden");
     assert!(is_untroubled, "the page tells of trouble:\n{seen}");
-
-    let shot = format!("--screenshot={}", PathBuf::from(&picture).display());
-    run(&browser, &[&shot, "--window-size=1280,1100", &url]).await;
-    let picture = PathBuf::from(picture);
-    let bytes = std::fs::read(&picture).expect("a picture");
-    assert!(
-        bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000,
-        "{} bytes",
-        bytes.len()
-    );
-
-    // A page whose program is gone says so, and does not show what was.
-    instance.shutdown(Duration::ZERO).await;
-    let gone = run(&browser, &["--dump-dom", &url]).await;
-    assert!(!String::from_utf8_lossy(&gone).contains("started</span>"));
+    seen
 }
 
 /// What the browser writes, after two seconds of the page's own time.
