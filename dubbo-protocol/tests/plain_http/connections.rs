@@ -165,3 +165,27 @@ async fn calls_that_do_not_finish_are_cut_and_counted() {
     assert_eq!(drained.aborted, 1);
     busy.is_closed().await;
 }
+
+/// It cannot be ended; whoever ends the server is told that something is left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_handler_that_blocks_its_thread_is_left_behind_and_counted() {
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    let (blocked, begun) = (
+        Arc::new(parking_lot::Mutex::new(blocked)),
+        Arc::new(Semaphore::new(0)),
+    );
+    let begins = Arc::clone(&begun);
+    let provider = Provider::of(unary(move |_| {
+        begins.add_permits(1);
+        // Until the test is over.
+        let _ = blocked.lock().recv();
+        async { Ok(hello("nobody").into()) }
+    }))
+    .await;
+    let mut busy = Http1::connect(provider.address).await;
+    busy.send("POST", GREET, &[JSON], X).await;
+    due(begun.acquire()).await.expect("open").forget();
+    let drained = due(provider.protocol.drain(Instant::now())).await;
+    assert_eq!(drained.aborted, 1);
+    drop(release);
+}

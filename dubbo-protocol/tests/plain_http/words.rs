@@ -324,3 +324,86 @@ async fn what_is_no_http_is_refused_with_a_status_alone() {
         caller.is_closed().await;
     }
 }
+
+/// Without a host nobody knows whom a request is for; with two, each that it passes through may take another one.
+#[tokio::test]
+async fn a_request_over_http_1_1_names_one_host() {
+    let provider = provider().await;
+    for (version, hosts, status) in [
+        ("1.1", "host: a\r\n", 200),
+        ("1.1", "host:\r\n", 200),
+        ("1.1", "", 400),
+        ("1.1", "host: a\r\nhost: a\r\n", 400),
+        ("1.0", "", 200),
+        ("1.0", "host: a\r\nhost: b\r\n", 400),
+    ] {
+        let mut caller = Http1::connect(provider.address).await;
+        let head = format!(
+            "POST {GREET} HTTP/{version}\r\n{hosts}content-length: {}\r\n",
+            X.len()
+        );
+        caller
+            .raw(format!("{head}content-type: application/json\r\n\r\n{X}"))
+            .await;
+        let answer = caller.answer().await;
+        assert_eq!(answer.status, status, "{version} {hosts:?}");
+        if status == 400 {
+            check(&answer, (400, "invalid_argument", "`host`"), hosts);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_in_chunks_that_are_none_is_its_callers_fault() {
+    let provider = provider().await;
+    for chunks in ["zz\r\n", "ffffffffffffffffff\r\n", "c\n{}", "1\r\nabc"] {
+        let mut caller = Http1::connect(provider.address).await;
+        let head =
+            format!("POST {GREET} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n");
+        caller
+            .raw(format!("{head}transfer-encoding: chunked\r\n\r\n{chunks}"))
+            .await;
+        let answer = caller.answer().await;
+        check(
+            &answer,
+            (400, "invalid_argument", "the body cannot be read: "),
+            chunks,
+        );
+        caller.is_closed().await;
+    }
+}
+
+#[tokio::test]
+async fn too_many_headers_are_counted() {
+    let provider = provider().await;
+    let names: Vec<_> = (0..300).map(|number| format!("x-{number}")).collect();
+    let headers: Vec<_> = names.iter().map(|name| (&**name, "")).collect();
+    for mut caller in Caller::both(provider.address).await {
+        let answer = caller.json_with(GREET, &headers, X).await;
+        check(
+            &answer,
+            (431, "resource_exhausted", " headers, and the limit is "),
+            "300",
+        );
+    }
+}
+
+/// Whoever joins names to a path may encode what is in them, such as the `$` of a generic call.
+#[tokio::test]
+async fn names_in_a_path_may_be_percent_encoded() {
+    let provider = provider().await;
+    for mut caller in Caller::both(provider.address).await {
+        for (path, status) in [
+            ("/greet.GreetService/%47reet", 200),
+            ("/greet%2EGreetService/%67reet", 200),
+            ("/greet.GreetService%2FGreet", 404),
+            ("/greet.GreetService/%47%72%65%65", 404),
+            ("/greet.GreetService/Greet%00", 404),
+            ("/greet.GreetService/%", 404),
+            ("/greet.GreetService/%ff", 404),
+        ] {
+            let answer = caller.json(path, X).await;
+            assert_eq!(answer.status, status, "{path}");
+        }
+    }
+}

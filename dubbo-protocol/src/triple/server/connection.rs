@@ -280,7 +280,7 @@ fn http1(settings: &ServerSettings) -> http1::Builder {
         .timer(TokioTimer::new())
         .auto_date_header(false)
         .header_read_timeout(settings.bounds.keep_alive.unwrap_or(IDLE))
-        .max_headers(settings.bounds.headers)
+        .max_headers(settings.bounds.headers.saturating_mul(2))
         .max_header_size(head)
         .max_buf_size(head.max(BUFFER));
     builder

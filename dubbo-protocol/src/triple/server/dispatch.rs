@@ -31,7 +31,10 @@ pub(super) fn answer(
     request: Request<Received>,
 ) -> Answering<impl Future<Output = Response<ReplyBody>> + Send + use<>> {
     let (head, body) = request.into_parts();
-    let mut call = if head.method == Method::POST && is_grpc(&head.headers) {
+    let mut call = if let Some(refusal) = refusal::of_host(&head) {
+        discard(body);
+        Err(at_once(refusal))
+    } else if head.method == Method::POST && is_grpc(&head.headers) {
         Call::of(site, head, body).map_err(|refused| unmade(site, *refused))
     } else {
         Err(other(site, head, body))

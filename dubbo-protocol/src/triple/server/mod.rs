@@ -27,9 +27,12 @@ mod settings;
 mod site;
 mod web;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -223,12 +226,16 @@ impl servers::Served for Behind {
         };
         if tokio::time::timeout_at(deadline, done).await.is_err() {
             self.end.send_replace(End::Cut);
-            // Their calls end with them, at the next await of each handler, which may be far.
-            self.connections.wait().await;
+            // Their calls end with them, at the next await of each handler. One that blocks its thread has none, and nothing
+            // ends it: it is left behind, with its connection.
+            let _ = tokio::time::timeout(STUCK, self.connections.wait()).await;
         }
-        self.cut.load(Ordering::Relaxed)
+        self.cut.load(Ordering::Relaxed) + self.connections.len()
     }
 }
+
+/// How long handlers may take to come to an await, once their connections are cut.
+const STUCK: Duration = Duration::from_millis(500);
 
 const DIALECTS: &[Dialect] = &[Dialect::Http1, Dialect::Http2];
 

@@ -7,7 +7,7 @@ use dubbo_core::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version,
-    header::{ALLOW, CONNECTION, CONTENT_TYPE, TE, VARY},
+    header::{ALLOW, CONNECTION, CONTENT_TYPE, HOST, TE, VARY},
     request::Parts,
 };
 
@@ -99,6 +99,20 @@ pub(super) fn of_headers(head: &Parts, settings: &ServerSettings) -> Option<Resp
         "the headers of the request come to {size} bytes, and the limit is {limit}"
     ));
     Some(say(head, http, status))
+}
+
+/// Refuses a request over HTTP/1 that does not say which host it is for, or says several (RFC 9112 §3.2).
+pub(super) fn of_host(head: &Parts) -> Option<Response<ReplyBody>> {
+    if head.version >= Version::HTTP_2 {
+        return None;
+    }
+    let why = match head.headers.get_all(HOST).iter().count() {
+        0 if head.version == Version::HTTP_11 => "the request has no `host`, and one is needed",
+        0 | 1 => return None,
+        _ => "the request has more than one `host`",
+    };
+    let status = Status::invalid_argument(why);
+    Some(say(head, StatusCode::BAD_REQUEST, status))
 }
 
 /// Refuses a gRPC call of `method`, if it is known, that HTTP/1 cannot carry.

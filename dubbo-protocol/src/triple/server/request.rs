@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -157,6 +158,13 @@ pub(super) fn broken_off(error: impl Error + 'static) -> Status {
         }
         if let Some(bad) = inner.downcast_ref::<BadText>() {
             return Status::invalid_argument(bad.to_string()).with_origin(Origin::Transport);
+        }
+        if let Some(io) = inner.downcast_ref::<io::Error>()
+            && let io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput = io.kind()
+        {
+            // It goes on, but not as it should: chunks that are none.
+            return Status::invalid_argument(format!("the body cannot be read: {io}"))
+                .with_origin(Origin::Transport);
         }
         cause = inner.source();
     }

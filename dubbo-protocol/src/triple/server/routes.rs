@@ -1,6 +1,6 @@
 //! Which service takes a call: by interface, and by exact group and version (`docs/spec/triple.md` §1.4).
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
 use dubbo_core::{
     invoker::Invoker,
@@ -11,6 +11,7 @@ use dubbo_core::{
     url::Url,
 };
 use http::{HeaderMap, HeaderName, Uri};
+use percent_encoding::percent_decode_str;
 
 use super::{
     mounts::{Mount, Mounts},
@@ -118,6 +119,7 @@ impl Routes {
                     "the path {path:?} names no method; it should be /interface/method"
                 ))
             })?;
+        let (interface, method) = (&*decoded(interface), &*decoded(method));
         let routes = self
             .by_interface
             .get(interface)
@@ -138,6 +140,15 @@ impl Routes {
             "no service `{interface}` is exported here; there are {}",
             List(self.by_interface.keys().map(String::as_str))
         ))
+    }
+}
+
+/// A part of a path, of which whatever its sender liked may be percent-encoded: `%24invoke`.
+fn decoded(part: &str) -> Cow<'_, str> {
+    if part.contains('%') {
+        percent_decode_str(part).decode_utf8_lossy()
+    } else {
+        part.into()
     }
 }
 
