@@ -1,4 +1,5 @@
-//! The examples that find each other by a registry, each part a process of its own.
+//! The examples that find each other by a registry, each part a process of its own, and the one that has a part of its
+//! configuration in a config center.
 //!
 //! Those that need a server are ignored unless one is there: `DUBBO_TEST_ZOOKEEPER=host:port` and its like say where, and
 //! `cargo test -p examples --all-features --test registries -- --ignored` runs them.
@@ -59,6 +60,11 @@ fn a_consumer_says_why_nobody_answers_and_goes_on_when_somebody_is_there() {
     consumer.stop();
 }
 
+#[test]
+fn a_program_follows_its_document_in_a_directory() {
+    follows_its_document(&directory("config-center"));
+}
+
 #[cfg(feature = "etcd")]
 #[test]
 #[ignore = "needs an etcd at DUBBO_TEST_ETCD"]
@@ -66,11 +72,25 @@ fn programs_find_each_other_by_etcd() {
     find_each_other_on_a_server(env!("CARGO_BIN_EXE_registry-etcd"), "ETCD", "etcdv3");
 }
 
+#[cfg(feature = "etcd")]
+#[test]
+#[ignore = "needs an etcd at DUBBO_TEST_ETCD"]
+fn a_program_follows_its_document_in_etcd() {
+    follows_its_document(&address_of("ETCD", "etcdv3"));
+}
+
 #[cfg(feature = "nacos")]
 #[test]
 #[ignore = "needs a Nacos at DUBBO_TEST_NACOS"]
 fn programs_find_each_other_by_nacos() {
     find_each_other_on_a_server(env!("CARGO_BIN_EXE_registry-nacos"), "NACOS", "nacos");
+}
+
+#[cfg(feature = "nacos")]
+#[test]
+#[ignore = "needs a Nacos at DUBBO_TEST_NACOS"]
+fn a_program_follows_its_document_in_nacos() {
+    follows_its_document(&address_of("NACOS", "nacos"));
 }
 
 #[cfg(feature = "zookeeper")]
@@ -84,15 +104,28 @@ fn programs_find_each_other_by_zookeeper() {
     );
 }
 
-/// As in a directory, on the server that a variable names.
+#[cfg(feature = "zookeeper")]
+#[test]
+#[ignore = "needs a ZooKeeper at DUBBO_TEST_ZOOKEEPER"]
+fn a_program_follows_its_document_in_zookeeper() {
+    follows_its_document(&address_of("ZOOKEEPER", "zookeeper"));
+}
+
+/// Where the server of this kind is.
 #[cfg(any(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
-fn find_each_other_on_a_server(path: &str, name: &str, scheme: &str) {
+fn address_of(name: &str, scheme: &str) -> String {
     let variable = format!("DUBBO_TEST_{name}");
     let server = std::env::var(&variable);
     let server = server.unwrap_or_else(|_| panic!("{variable}=host:port says where it is"));
+    format!("{scheme}://{server}")
+}
+
+/// As in a directory, on the server that a variable names.
+#[cfg(any(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
+fn find_each_other_on_a_server(path: &str, name: &str, scheme: &str) {
     let (key, address) = (
         format!("DUBBO_REGISTRIES_{name}_ADDRESS"),
-        format!("{scheme}://{server}"),
+        address_of(name, scheme),
     );
     let variables = [
         (key.as_str(), address.as_str()),
@@ -130,6 +163,30 @@ fn fails_without_provider(path: &str, variables: &[(&str, &str)], why: &str) {
         assert!(errors.contains(text), "{text:?} is not in:\n{errors}");
     }
 }
+
+/// The document counts at the start, when it changes, and not any more when it has gone; no call fails meanwhile.
+fn follows_its_document(address: &str) {
+    let text = run(program(CONFIG_CENTER, &[address], &[]));
+    let lines: Vec<&str> = text.lines().collect();
+    let [first, to_two, second, back, third, calls] = *lines else {
+        panic!("{text}");
+    };
+    assert_eq!(
+        [first, second, third],
+        ["callers wait 1 s", "callers wait 2 s", "callers wait 3 s"],
+        "{text}"
+    );
+    let key = "dubbo.consumer.request-timeout";
+    let changed = format!("{key}: 1s -> 2s ({address}/examples/config-center.yaml:1:");
+    assert!(to_two.starts_with(&changed), "{to_two} is not {changed}");
+    assert!(back.starts_with(&format!("{key}: 2s -> 3s (")), "{back}");
+    let calls = calls.strip_suffix(" calls, and none of them failed");
+    let calls: u64 = calls.and_then(|it| it.parse().ok()).expect(&text);
+    assert!(calls > 0, "{text}");
+}
+
+/// The example that has a document in a config center.
+const CONFIG_CENTER: &str = env!("CARGO_BIN_EXE_config-center");
 
 /// The address of an empty directory.
 fn directory(name: &str) -> String {
