@@ -22,6 +22,7 @@ pub mod reflection {
 }
 
 pub mod answering;
+pub mod asking;
 pub mod registries;
 pub mod users;
 

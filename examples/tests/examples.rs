@@ -354,7 +354,7 @@ fn dubbo_protocol_calls_itself_over_the_classic_protocol() {
 }
 
 #[test]
-fn multi_protocol_serves_two_protocols_on_one_port() {
+fn multi_protocol_serves_two_protocols_and_json_on_one_port() {
     let text = run(env!("CARGO_BIN_EXE_multi-protocol"), &[]);
     for line in [
         "com.example.UserService:1.0.0 at tri://0.0.0.0:20881",
@@ -362,6 +362,7 @@ fn multi_protocol_serves_two_protocols_on_one_port() {
         "greet.Greeter at tri://0.0.0.0:20881",
         "over-triple: Ada",
         "over-dubbo: Ada",
+        "as JSON: {\"id\":\"ada\",\"name\":\"Ada\",\"age\":36,\"level\":\"ADMIN\",\"friend\":null}",
         "Hello, Dubbo!",
     ] {
         assert!(text.contains(line), "{line:?} is not in:\n{text}");

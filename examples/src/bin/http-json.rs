@@ -13,11 +13,7 @@ use axum::{
     routing::get,
 };
 use dubbo::Instance;
-use examples::{Polite, greet::GreeterServer};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use examples::{Polite, asking::ask, greet::GreeterServer};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -65,18 +61,4 @@ async fn stamp(request: Request, next: Next) -> Response {
     let headers = response.headers_mut();
     headers.insert("x-shop", HeaderValue::from_static("open"));
     response
-}
-
-/// Asks over HTTP/1.1, for once, and gives the whole answer.
-async fn ask(address: &str, request: &str) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(address).await?;
-    let request = request.replacen(
-        "\r\n",
-        &format!("\r\nhost: {address}\r\nconnection: close\r\n"),
-        1,
-    );
-    stream.write_all(request.as_bytes()).await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    Ok(answer)
 }
