@@ -10,7 +10,6 @@ use crate::{
 
 /// What one peer reads and writes again, as protojson does with the names of the proto file.
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_is_read_in_any_form_is_written_in_the_one_of_the_mapping() {
     for (given, want) in [
         // Numbers that JSON has none for.

@@ -252,7 +252,10 @@ const PRIMITIVES: [&str; 8] = [
 mod tests {
     use std::sync::Arc;
 
-    use dubbo_core::service::{CallKind, ServiceDescriptor};
+    use dubbo_core::{
+        service::{CallKind, ServiceDescriptor},
+        status::Code,
+    };
 
     use super::*;
     use crate::java::{Args, MethodSpec, descriptor};
