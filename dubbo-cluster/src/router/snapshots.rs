@@ -182,7 +182,8 @@ impl RouterSnapshots {
         let is_named = book.named.contains(service);
         let is_known = book.calls.contains_key(service);
         let has_room = is_known || book.calls.len() < Self::SERVICES;
-        if !is_named && !(book.everything && has_room) {
+        let is_wanted = is_named || (book.everything && has_room);
+        if !is_wanted {
             return;
         }
         if !has_room {

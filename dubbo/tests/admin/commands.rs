@@ -229,6 +229,7 @@ async fn what_is_set_is_shown_without_secrets_and_with_where_it_is_written() {
     instance.shutdown(Duration::ZERO).await;
 }
 
+#[allow(clippy::too_many_lines, reason = "it is one table")]
 #[tokio::test]
 async fn what_there_is_not_is_said_plainly() {
     let probe = Probe::new();

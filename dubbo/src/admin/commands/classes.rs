@@ -1,7 +1,7 @@
 //! `serializeCheckStatus` and `serializeWarnedClasses`: which classes of hessian2 may become Rust types, and which were not
 //! to (`dubbo.hessian2`).
 
-use dubbo_hessian2::CheckMode;
+use dubbo_hessian2::{CheckMode, ClassPolicy};
 use serde_json::json;
 
 use super::super::command::{Answer, Asked, Dialect};
@@ -12,7 +12,7 @@ pub(in crate::admin) fn check_status(asked: &Asked<'_>) -> Answer {
     let policy = asked.instance()?.class_policy();
     let policy = policy.as_deref();
     // Java's names.
-    let status = match policy.map(|policy| policy.mode()) {
+    let status = match policy.map(ClassPolicy::mode) {
         None | Some(CheckMode::Off) => "DISABLE",
         Some(CheckMode::Strict) => "STRICT",
         Some(CheckMode::Warn) => "WARN",

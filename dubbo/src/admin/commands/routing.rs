@@ -59,8 +59,11 @@ pub(in crate::admin) fn router_snapshot(asked: &Asked<'_>) -> Answer {
 /// A service, and who knows its providers.
 pub(super) type Referred = (ServiceKey, Vec<Arc<dyn Directory>>);
 
+/// A service, and one of those who know its providers.
+type Place = (ServiceKey, Arc<dyn Directory>);
+
 /// Who knows the providers of the service that the first argument names.
-fn directories(asked: &Asked<'_>) -> Result<Vec<(ServiceKey, Arc<dyn Directory>)>, Failure> {
+fn directories(asked: &Asked<'_>) -> Result<Vec<Place>, Failure> {
     asked.at_most(1)?;
     let name = asked.argument(0, "a service")?;
     let found = referred_as(asked, name)?.into_iter();
