@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dubbo_cluster::{
     cluster::{ZoneAware, Zoned},
     configurator::LiveOverrides,
-    directory::{DynamicDirectory, StaticDirectory},
+    directory::StaticDirectory,
     loadbalance::Random,
     migration::{MigrationDirectory, MigrationError},
     router::RouterChain,
@@ -165,7 +165,6 @@ impl Inner {
     ) -> Result<Source, Error> {
         let overrides = rules.overrides();
         let told = self.told.subscribes(consumer);
-        let url = &registry.url;
         let Some(path) = registry.only_path() else {
             let roads = ReferenceRoads {
                 registry: Arc::clone(registry),
@@ -177,8 +176,13 @@ impl Inner {
                 _told: told,
             };
             let migration = self.registries.migration();
-            let followed =
-                MigrationDirectory::follow(consumer.clone(), url, migration, Arc::new(roads)).await;
+            let followed = MigrationDirectory::follow(
+                consumer.clone(),
+                &registry.url,
+                migration,
+                Arc::new(roads),
+            )
+            .await;
             let directory = followed.map_err(|error| match error {
                 MigrationError::Registry(error) => Error::Registry(error),
                 error => Error::Refer {
@@ -193,15 +197,8 @@ impl Inner {
         let subscription = registry.subscribe(path, consumer).await?.holding(told);
         let make = make.found_by(path, self.readiness.clone());
         let refer = move |url| make.clone().make(url);
-        let directory = DynamicDirectory::follow_overridden(
-            consumer.clone(),
-            url,
-            subscription,
-            routers,
-            overrides.clone(),
-            refer,
-        )
-        .await;
+        let directory = registry.directory(consumer, subscription, routers, &overrides, refer);
+        let directory = directory.await;
         Ok(Source::registry(Arc::new(directory), overrides, registry))
     }
 

@@ -7,7 +7,6 @@ use std::{collections::BTreeSet, sync::Arc};
 use async_trait::async_trait;
 use dubbo_cluster::{
     configurator::LiveOverrides,
-    directory::DynamicDirectory,
     migration::{Meter, MigrationStatus, Path, Road, Roads, registration},
     router::RouterChain,
 };
@@ -112,15 +111,9 @@ impl Roads for ReferenceRoads {
             )
             .refused()
         })?;
-        let directory = DynamicDirectory::follow_overridden(
-            self.consumer.clone(),
-            &self.registry.url,
-            subscription,
-            routers,
-            self.overrides.clone(),
-            refer,
-        )
-        .await;
+        let (registry, overrides) = (&self.registry, &self.overrides);
+        let directory = registry.directory(&self.consumer, subscription, routers, overrides, refer);
+        let directory = directory.await;
         Ok(Road {
             lists: directory.lists(),
             directory: Arc::new(directory),

@@ -22,6 +22,7 @@ use crate::{
     config::{Config, MetadataType, RegistryConfig, RegistryType, defaults},
     error::Error,
     instance::export::{application_name, now_millis},
+    observe::tally::Tally,
 };
 
 /// What registries are made from.
@@ -183,11 +184,12 @@ impl Make<'_> {
 
 /// The stores of metadata: that of `metadata-report`, and each registry that can be one.
 pub(super) fn reports(config: &Config, extensions: &Extensions) -> Result<Reports, Error> {
+    let tally = extensions.shared::<Tally>();
     let mut reports = Vec::new();
     let mut add = |id: &str, registry: &RegistryConfig| -> Result<(), Error> {
         let url = url::of(id, registry, &config.metadata);
         let report = extensions.create::<dyn MetadataReport>(url.protocol(), &url)?;
-        reports.push((id.to_owned(), report));
+        reports.push((id.to_owned(), tally.report(report)));
         Ok(())
     };
     if let Some(registry) = config.metadata_report.as_registry() {

@@ -14,10 +14,16 @@ use std::{
     time::Duration,
 };
 
-use dubbo_cluster::migration::{Controller, Path};
+use dubbo_cluster::{
+    configurator::LiveOverrides,
+    directory::DynamicDirectory,
+    migration::{Controller, Path},
+    router::RouterChain,
+};
 use dubbo_core::{
     discovery::ServiceDiscovery,
-    extension::Extensions,
+    extension::{BoxError, Extensions},
+    invoker::Invoker,
     metadata::MetadataReport,
     registry::{Registry, RegistryError, RegistryErrorKind, RegistrySnapshot},
     subscription::Subscription,
@@ -364,6 +370,41 @@ impl NamedRegistry {
         self.tally
             .asked(what, service.interface(), took, subscribed.is_ok());
         Ok(self.tally.follow(subscribed?))
+    }
+
+    /// The providers in `subscription`, which this registry gave for `consumer`. How long each list takes to be taken in is
+    /// counted.
+    pub(super) async fn directory<F, Fut>(
+        &self,
+        consumer: &Url,
+        subscription: Subscription<RegistrySnapshot>,
+        routers: RouterChain,
+        overrides: &LiveOverrides,
+        refer: F,
+    ) -> DynamicDirectory
+    where
+        F: Fn(Url) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Arc<dyn Invoker>, BoxError>> + Send + 'static,
+    {
+        let (consumer, overrides) = (consumer.clone(), overrides.clone());
+        let url = &self.url;
+        let began = Instant::now();
+        let directory = DynamicDirectory::follow_overridden(
+            consumer,
+            url,
+            subscription,
+            routers,
+            overrides,
+            refer,
+        )
+        .await;
+        // It comes back with the first one, if there is one.
+        if directory.lists().borrow().is_some() {
+            self.tally.taken_in(began.elapsed());
+        }
+        let tally = Arc::clone(&self.tally);
+        directory.on_list(move |took| tally.taken_in(took));
+        directory
     }
 
     async fn follow(

@@ -184,6 +184,7 @@ pub(super) fn is_of_metadata(name: &str) -> bool {
         "dubbo_mapping_",
         "dubbo_push_rt_",
         "dubbo_store_provider_",
+        "dubbo_subscribe_rt_",
     ]
     .iter()
     .any(|of| name.starts_with(of))

@@ -1,30 +1,31 @@
-//! What is counted of registries and config centers (`docs/spec/config.md` §5.2), under dubbo-go's names, where
-//! `metrics.enable-registry` and `metrics.enable-config-center` say so.
+//! What is counted of registries, config centers and metadata reports (`docs/spec/config.md` §5.2), under dubbo-go's names,
+//! where `metrics.enable-registry`, `metrics.enable-config-center` and `metrics.enable-metadata` say so.
 
 mod center;
 mod follow;
+mod report;
 
 use std::{sync::Arc, time::Duration};
 
 #[cfg(feature = "prometheus")]
 use dubbo_core::cluster::Directory;
 use dubbo_core::{
-    config_center::ConfigCenter, registry::RegistrySnapshot, subscription::Subscription,
+    config_center::ConfigCenter, metadata::MetadataReport, registry::RegistrySnapshot,
+    subscription::Subscription,
 };
-#[cfg(feature = "prometheus")]
-use metrics::gauge;
-use metrics::{Label, counter, histogram};
+use metrics::{Label, counter, gauge, histogram};
 
-use self::{center::CountedCenter, follow::follow};
+use self::{center::CountedCenter, follow::follow, report::CountedReport};
 
 use super::application::Application;
 use crate::config::Config;
 
-/// Counts what an instance asks of its registries, and what they and config centers tell it; nothing by default.
+/// Counts what an instance asks of its registries and reports, and what they and config centers tell it; nothing by default.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     registries: Option<Arc<[Label]>>,
     centers: Option<Arc<[Label]>>,
+    reports: Option<Arc<[Label]>>,
 }
 
 /// What is asked of a registry.
@@ -54,6 +55,7 @@ impl Tally {
             .filter(|label| matches!(label.key(), "application_name" | "hostname" | "ip"));
         Self {
             centers: is_on(metrics.enable_config_center).then(|| few.cloned().collect()),
+            reports: is_on(metrics.enable_metadata).then(|| labels.clone().into()),
             registries: is_on(metrics.enable_registry).then(|| labels.into()),
         }
     }
@@ -74,11 +76,29 @@ impl Tally {
         })
     }
 
+    /// Says that what a registry showed has been taken in, which took `took`, as dubbo-go says it.
+    pub(crate) fn taken_in(&self, took: Duration) {
+        let Some(labels) = &self.registries else {
+            return;
+        };
+        let took = took.as_secs_f64() * 1e3;
+        gauge!("dubbo_registry_notify_num_last", labels.iter()).set(took);
+        histogram!("dubbo_notify_rt_milliseconds", labels.iter()).record(took);
+    }
+
     /// Counts what changes in `center`.
     pub(crate) fn center(&self, center: Arc<dyn ConfigCenter>) -> Arc<dyn ConfigCenter> {
         match &self.centers {
             Some(labels) => Arc::new(CountedCenter::new(center, Arc::clone(labels))),
             None => center,
+        }
+    }
+
+    /// Counts what is read in `report`.
+    pub(crate) fn report(&self, report: Arc<dyn MetadataReport>) -> Arc<dyn MetadataReport> {
+        match &self.reports {
+            Some(labels) => Arc::new(CountedReport::new(report, Arc::clone(labels))),
+            None => report,
         }
     }
 
