@@ -3,9 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use dubbo::{
-    Instance, InstanceBuilder, Url,
+    Instance, InstanceBuilder,
     config::{ConfigCenterConfig, ConsumerConfig, ProtocolConfig},
-    extension::Extensions,
     spi::config_center::ConfigCenter,
 };
 use dubbo_test::center::Center;
@@ -145,53 +144,23 @@ async fn a_document_may_be_a_file_in_the_folder_of_a_file_center() {
 #[cfg(feature = "nacos")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_is_read_from_nacos() {
+    use dubbo::{Url, extension::Extensions};
     use dubbo_test::nacos::ScriptedNacos;
 
     let nacos = ScriptedNacos::start().await;
-    is_read_from(&format!("nacos://{}", nacos.address()), "DEFAULT_GROUP").await;
-}
-
-/// `DUBBO_TEST_NACOS`, `DUBBO_TEST_ZOOKEEPER` and `DUBBO_TEST_ETCD` say where the servers are, as `host:port`.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a server of each kind, and the features of all of them"]
-async fn a_document_is_read_from_real_servers() {
-    let mut read = 0;
-    for (plugin, group) in [
-        ("nacos", "DEFAULT_GROUP"),
-        ("zookeeper", "dubbo"),
-        ("etcd", "dubbo"),
-    ] {
-        let variable = format!("DUBBO_TEST_{}", plugin.to_uppercase());
-        if let Ok(address) = std::env::var(variable) {
-            is_read_from(&format!("{plugin}://{address}"), group).await;
-            read += 1;
-        }
-    }
-    assert!(read > 0, "no variable says where a server is");
-}
-
-/// Publishes a document at the center of `address` and starts an instance with it.
-#[allow(
-    dead_code,
-    reason = "without a feature there is no server to read from but those of ignored tests"
-)]
-async fn is_read_from(address: &str, group: &str) {
+    let address = format!("nacos://{}", nacos.address());
     let url: Url = address.parse().expect("an address");
     let extensions = Extensions::linked().expect("no duplicates");
-    let center = extensions
-        .create::<dyn ConfigCenter>(url.protocol(), &url)
-        .expect("linked");
-    let name = format!("of-{}", url.protocol());
-    let document = format!("dubbo: {{application: {{name: {name}}}}}");
-    center
-        .publish("shop", group, &document)
-        .await
-        .expect("published");
+    let center = extensions.create::<dyn ConfigCenter>("nacos", &url);
+    let center = center.expect("linked");
+    let document = "dubbo: {application: {name: of-nacos}}";
+    let published = center.publish("shop", "DEFAULT_GROUP", document).await;
+    published.expect("published");
     center.close().await;
     let yaml = format!(
         "dubbo: {{config-center: {{address: '{address}', data-id: shop}}, protocols: {{tri: {{ip: 127.0.0.1, port: 0}}}}}}"
     );
-    starts_as(&name, &yaml).await;
+    starts_as("of-nacos", &yaml).await;
 }
 
 async fn starts_as(application: &str, yaml: &str) {

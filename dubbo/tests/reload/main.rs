@@ -8,3 +8,5 @@ mod files;
 mod log;
 mod provider;
 mod rig;
+#[cfg(any(feature = "etcd", feature = "nacos", feature = "zookeeper"))]
+mod servers;

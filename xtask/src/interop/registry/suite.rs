@@ -50,17 +50,23 @@ fn targets(registry: Registry) -> &'static [(&'static str, &'static str)] {
     match registry {
         Registry::Nacos => &[
             ("real_servers", "nacos::"),
+            ("reload", "servers::nacos::"),
             ("registries", "programs_find_each_other_by_nacos"),
+            ("registries", "a_program_follows_its_document_in_nacos"),
         ],
         Registry::Zookeeper => &[
             ("real_servers", "zookeeper::"),
             ("zookeeper_server", ""),
+            ("reload", "servers::zookeeper::"),
             ("registries", "programs_find_each_other_by_zookeeper"),
+            ("registries", "a_program_follows_its_document_in_zookeeper"),
         ],
         Registry::Etcd => &[
             ("real_servers", "etcd::"),
             ("etcd_server", ""),
+            ("reload", "servers::etcd::"),
             ("registries", "programs_find_each_other_by_etcd"),
+            ("registries", "a_program_follows_its_document_in_etcd"),
         ],
     }
 }
@@ -69,6 +75,7 @@ fn targets(registry: Registry) -> &'static [(&'static str, &'static str)] {
 fn those_in(target: &str, filter: &str) -> Command {
     let mut test = process::cargo([
         "test",
+        "--package=dubbo",
         "--package=dubbo-registry",
         "--package=examples",
         "--all-features",
