@@ -80,12 +80,17 @@ impl Serving {
     }
 
     /// Tells it to stop as an operator would, expects a good end, and gives all that it printed.
-    pub(crate) fn stop(mut self) -> String {
+    pub(crate) fn stop(self) -> String {
         let told = Command::new("kill")
             .args(["-TERM", &self.id().to_string()])
             .status()
             .expect("kill");
         assert!(told.success());
+        self.end()
+    }
+
+    /// Waits for its good end, and gives all that it printed.
+    pub(crate) fn end(mut self) -> String {
         let status = self.child.wait().expect("ends");
         self.said.extend(self.lines.iter().map(|line| line + "\n"));
         assert!(status.success(), "{status}\n{}", self.said);
