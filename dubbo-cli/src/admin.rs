@@ -52,7 +52,8 @@ impl Admin {
         }
     }
 
-    async fn get(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+    /// What the page at `path` says.
+    pub(crate) async fn get(&self, path: &str, patience: Duration) -> Result<String, Failure> {
         let address = self.admin.as_deref().unwrap_or_default();
         let address = address.strip_prefix("http://").unwrap_or(address);
         let address = match address.rsplit_once(':') {

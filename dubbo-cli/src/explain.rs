@@ -7,7 +7,7 @@ use crate::{
     admin::Admin,
     callee::Attached,
     console::Console,
-    fail::Failure,
+    fail::{Class, Failure},
     reach::{self, Registries},
 };
 
@@ -33,11 +33,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) async fn run(self, console: &Console) -> Result<(), Failure> {
         if self.admin.is_asked() {
-            let path = format!("/explain/{}", escaped(&self.service));
-            return self
-                .admin
-                .show(console, &path, self.registries.timeout)
-                .await;
+            return self.ask(console).await;
         }
         let instance = self.registries.instance(None)?;
         let explained = self.explain(&instance).await;
@@ -47,10 +43,25 @@ impl Args {
         if explanation.is_available() {
             return Ok(());
         }
-        let service = &explanation.service;
-        Err(Failure::no(format!(
-            "{service} has no provider that can be called"
-        )))
+        Err(nobody(&explanation.service.to_string()))
+    }
+
+    /// Has the process explain it, whose answer begins with how it ends.
+    async fn ask(&self, console: &Console) -> Result<(), Failure> {
+        let path = format!("/explain/{}", escaped(&self.service));
+        let text = self.admin.get(&path, self.registries.timeout).await?;
+        let text = text.trim_end();
+        let Some(is_available) = verdict(text) else {
+            let first = text.lines().next().unwrap_or_default();
+            let failure = format!("{path} is answered with no explanation: {first}");
+            return Err(Failure::new(Class::Refused, failure)
+                .advise("it has to be an admin port of this framework, of about this release"));
+        };
+        console.show(|| json!({"available": is_available, "text": text}), text)?;
+        if is_available {
+            return Ok(());
+        }
+        Err(nobody(&self.service))
     }
 
     async fn explain(&self, instance: &Instance) -> Result<Explanation, Failure> {
@@ -70,6 +81,20 @@ impl Args {
             request = request.attachment(name.clone(), value.clone());
         }
         Ok(instance.explain_call(&request).await?)
+    }
+}
+
+fn nobody(service: &str) -> Failure {
+    Failure::no(format!("{service} {UNAVAILABLE}"))
+}
+
+/// What the text of an [`Explanation`] says in the end; nothing if it is none.
+fn verdict(text: &str) -> Option<bool> {
+    let (_service, verdict) = text.lines().next()?.split_once(' ')?;
+    match verdict {
+        AVAILABLE => Some(true),
+        UNAVAILABLE => Some(false),
+        _ => None,
     }
 }
 
@@ -105,9 +130,28 @@ fn escaped(key: &str) -> String {
     escaped
 }
 
+const AVAILABLE: &str = "can be called";
+const UNAVAILABLE: &str = "has no provider that can be called";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_line_of_an_explanation_says_how_it_ends() {
+        for (text, want) in [
+            ("g/a.B:1 can be called\n  registry r", Some(true)),
+            (
+                "a.B has no provider that can be called\n  there is no reference to it",
+                Some(false),
+            ),
+            ("a.B", None),
+            ("", None),
+            ("<html> can be called upon", None),
+        ] {
+            assert_eq!(verdict(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn a_service_key_is_a_path() {

@@ -39,10 +39,45 @@ async fn a_process_says_what_it_serves() {
         services.as_array().expect("a list").iter().any(is_greeter),
         "{services}"
     );
-    let run = dubbo(&["explain", "--admin", &admin, "greet.Greeter"])
-        .await
-        .exits(0);
-    assert!(run.out.contains("greet.Greeter"), "{run:?}");
+}
+
+#[tokio::test]
+async fn a_process_explains_what_it_can_call_and_the_exit_code_says_so_too() {
+    let (provider, registry) = Provider::registered().await;
+    let port = free_port().await;
+    let yaml = format!(
+        "dubbo: {{application: {{name: caller, qos-enable: true, qos-check: true, qos-port: {port}}}, \
+         registries: {{local: {{address: '{registry}', registry-type: interface}}}}}}"
+    );
+    let options = dubbo::config::LoadOptions::text("dubbo.yaml", &yaml);
+    let caller = dubbo::Instance::load_with(&options).expect("is YAML");
+    let caller = caller.build().expect("valid");
+    caller.start().await.expect("starts");
+    let admin = format!("127.0.0.1:{port}");
+    for (service, code, verdict) in [
+        ("greet.Greeter", 0, "can be called"),
+        ("a.B", 1, "has no provider that can be called"),
+        ("g/greet.Greeter:9", 1, "has no provider that can be called"),
+    ] {
+        let said = format!("{service} {verdict}");
+        let run = dubbo(&["explain", "--admin", &admin, service]).await;
+        let run = run.exits(code);
+        assert!(run.out.starts_with(&format!("{said}\n")), "{run:?}");
+        assert_eq!(run.err.contains(&said), code == 1, "{run:?}");
+        let run = dubbo(&["--json", "explain", "--admin", &admin, service]).await;
+        let json = run.exits(code).json();
+        assert_eq!(json["available"], code == 0, "{json}");
+        assert!(
+            json["text"]
+                .as_str()
+                .is_some_and(|text| text.starts_with(&said))
+        );
+    }
+    // Nothing that could be called is asked for.
+    let run = dubbo(&["explain", "--admin", &admin, "/"]).await.exits(4);
+    assert!(run.err.contains("names no interface"), "{run:?}");
+    caller.shutdown(std::time::Duration::ZERO).await;
+    drop(provider);
 }
 
 #[tokio::test]
