@@ -62,8 +62,8 @@ impl Filter for ServerSpan {
             );
         }
         if let Some(parent) = TraceParent::of(&invocation.attachments) {
-            span.record("trace_id", parent.trace_id());
-            span.record("parent_span_id", parent.span_id());
+            span.record("trace_id", parent.trace_id().as_str());
+            span.record("parent_span_id", parent.span_id().as_str());
             span.record("sampled", parent.is_sampled());
         }
         within(span, invocation, next)
@@ -128,8 +128,8 @@ impl Filter for AttemptSpan {
             return next.run(invocation);
         }
         if let Some(own) = &own {
-            span.record("trace_id", own.trace_id());
-            span.record("span_id", own.span_id());
+            span.record("trace_id", own.trace_id().as_str());
+            span.record("span_id", own.span_id().as_str());
         }
         within(span, invocation, next)
     }
@@ -201,7 +201,7 @@ pub(super) fn trace_id(invocation: &Invocation) -> Option<String> {
         return Some(id);
     }
     let parent = TraceParent::of(&invocation.attachments)?;
-    Some(parent.trace_id().to_owned())
+    Some(parent.trace_id())
 }
 
 const TARGET: &str = "dubbo::rpc";

@@ -10,8 +10,8 @@ pub(super) const NAME: &str = "traceparent";
 /// What a `traceparent` says: `00-<trace id>-<span id>-<flags>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TraceParent {
-    trace_id: String,
-    span_id: String,
+    trace_id: u128,
+    span_id: u64,
     flags: u8,
 }
 
@@ -24,15 +24,14 @@ impl TraceParent {
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
         let version = hexadecimal(parts.next()?, 2)?;
-        let trace_id = parts.next()?;
-        let span_id = parts.next()?;
+        let trace_id = hexadecimal(parts.next()?, 32)?;
+        let span_id = u64::try_from(hexadecimal(parts.next()?, 16)?).ok()?;
         let flags = hexadecimal(parts.next()?, 2)?;
         // Later versions may have more to say; this one has not.
         let is_known = version != 0xff && (version > 0 || parts.next().is_none());
-        let is_id = |id: &str, len| hexadecimal(id, len).is_some_and(|id| id != 0);
-        (is_known && is_id(trace_id, 32) && is_id(span_id, 16)).then(|| Self {
-            trace_id: trace_id.to_owned(),
-            span_id: span_id.to_owned(),
+        (is_known && trace_id != 0 && span_id != 0).then(|| Self {
+            trace_id,
+            span_id,
             flags: u8::try_from(flags).unwrap_or_default(),
         })
     }
@@ -40,17 +39,25 @@ impl TraceParent {
     /// What is below it in the same trace: another span.
     pub(super) fn child(&self, random: &mut fastrand::Rng) -> Self {
         Self {
-            span_id: format!("{:016x}", random.u64(1..)),
+            span_id: random.u64(1..),
             ..self.clone()
         }
     }
 
-    pub(super) fn trace_id(&self) -> &str {
-        &self.trace_id
+    /// As 32 hexadecimal digits.
+    pub(super) fn trace_id(&self) -> String {
+        format!("{:032x}", self.trace_id)
     }
 
-    pub(super) fn span_id(&self) -> &str {
-        &self.span_id
+    /// As 16 hexadecimal digits.
+    pub(super) fn span_id(&self) -> String {
+        format!("{:016x}", self.span_id)
+    }
+
+    /// The trace, and the span in it. Neither is 0.
+    #[cfg(feature = "otel")]
+    pub(super) fn ids(&self) -> (u128, u64) {
+        (self.trace_id, self.span_id)
     }
 
     /// Whether the caller records the trace.
@@ -63,7 +70,7 @@ impl fmt::Display for TraceParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "00-{}-{}-{:02x}",
+            "00-{:032x}-{:016x}-{:02x}",
             self.trace_id, self.span_id, self.flags
         )
     }
@@ -89,7 +96,7 @@ mod tests {
         let parent = TraceParent::parse(&good).expect("valid");
         assert_eq!(parent.to_string(), good);
         assert_eq!(
-            (parent.trace_id(), parent.span_id()),
+            (parent.trace_id().as_str(), parent.span_id().as_str()),
             (TRACE, "00f067aa0ba902b7")
         );
         assert!(parent.is_sampled());
@@ -120,7 +127,7 @@ mod tests {
         let parent = TraceParent::parse(&format!("00-{TRACE}-00f067aa0ba902b7-01")).expect("valid");
         let mut random = fastrand::Rng::with_seed(42);
         let (one, two) = (parent.child(&mut random), parent.child(&mut random));
-        assert_eq!((one.trace_id(), one.is_sampled()), (TRACE, true));
+        assert_eq!((one.trace_id().as_str(), one.is_sampled()), (TRACE, true));
         assert!(one.span_id() != parent.span_id() && one.span_id() != two.span_id());
         assert_eq!(TraceParent::parse(&one.to_string()), Some(one));
     }

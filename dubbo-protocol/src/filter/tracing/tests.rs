@@ -105,7 +105,7 @@ async fn each_attempt_is_a_span_of_its_own_in_the_trace_of_its_call() {
         let sent = provider.last_attachments();
         let sent = TraceParent::of(&sent).expect("it is passed on");
         assert_eq!(sent.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
-        seen.push(sent.span_id().to_owned());
+        seen.push(sent.span_id());
     }
     assert!(seen[0] != seen[1] && !seen.contains(&"00f067aa0ba902b7".to_owned()));
     assert_eq!(base.attachments.get("traceparent"), Some(PARENT));

@@ -14,13 +14,13 @@ use dubbo_core::{
     status::Status,
 };
 use opentelemetry::{
-    Context, KeyValue,
+    Context, KeyValue, StringValue,
     trace::{
-        FutureExt as _, SpanBuilder, SpanKind, SpanRef, Status as Outcome, TraceContextExt as _,
-        Tracer as _,
+        FutureExt as _, Span as _, SpanBuilder, SpanKind, SpanRef, Status as Outcome,
+        TraceContextExt as _, Tracer as _,
     },
 };
-use opentelemetry_sdk::trace::SdkTracer;
+use opentelemetry_sdk::trace::{SdkTracer, Span as Recorded};
 
 pub use self::propagation::Propagation;
 use super::{SYSTEM, TARGET, asked};
@@ -109,11 +109,14 @@ impl OtelSpan {
         }
     }
 
-    fn describe(&self, span: &SpanRef<'_>, invocation: &Invocation, next: Next<'_>) {
+    /// Says what call `span` is of. It is nobody else's yet, so nothing has to be locked for each attribute.
+    fn describe(&self, span: &mut Recorded, invocation: &Invocation, next: Next<'_>) {
+        let method = asked(invocation);
+        span.update_name(method.to_owned());
         span.set_attributes([
             KeyValue::new("rpc.system", SYSTEM),
             KeyValue::new("rpc.service", invocation.service.to_string()),
-            KeyValue::new("rpc.method", asked(invocation).to_owned()),
+            KeyValue::new("rpc.method", method.to_owned()),
         ]);
         match self.place {
             Place::Call => {
@@ -160,25 +163,35 @@ impl Filter for OtelSpan {
             Place::Call => SpanKind::Internal,
             Place::Provider => SpanKind::Server,
         };
-        let builder = SpanBuilder::from_name(asked(&invocation).to_owned()).with_kind(kind);
+        // It gets its name with its attributes: no sampler looks at it, and most spans are not recorded.
+        let builder = SpanBuilder::from_name("").with_kind(kind);
         let parent = self.parent(&invocation);
-        let span = self.with.tracer.build_with_context(builder, &parent);
-        let cx = parent.with_span(span);
-        if cx.span().is_recording() {
-            self.describe(&cx.span(), &invocation, next);
-        }
+        let mut span = self.with.tracer.build_with_context(builder, &parent);
+        let is_recorded = span.is_recording();
+        let cx = if is_recorded {
+            self.describe(&mut span, &invocation, next);
+            parent.with_span(span)
+        } else {
+            // Nothing is told to it: that it has its place in the trace is all.
+            parent.with_remote_span_context(span.span_context().clone())
+        };
         if let Place::Attempt = self.place {
             // This attempt has its own attachments: no other one sees it.
             let propagation = self.with.propagation;
             propagation.inject(&cx, &mut invocation.attachments);
         }
         let of_logs = self.span_of_logs(&cx, &invocation);
-        let told = cx.clone();
-        let watch = Watch::new(move |end: End<'_>| tell(&told.span(), &end));
+        let watch = is_recorded.then(|| {
+            let told = cx.clone();
+            Watch::new(move |end: End<'_>| tell(&told.span(), &end))
+        });
         // What comes next does its first steps when it is asked for its future, not when that is polled.
         let call = {
             let _within = cx.clone().attach();
             of_logs.in_scope(|| next.run(invocation))
+        };
+        let Some(watch) = watch else {
+            return Box::pin(call.instrument(of_logs).with_context(cx));
         };
         let call = async move { watch.settle(call.await) };
         Box::pin(call.instrument(of_logs).with_context(cx))
@@ -191,11 +204,11 @@ impl ClusterFilter for OtelSpan {}
 fn tell(span: &SpanRef<'_>, end: &End<'_>) {
     if span.is_recording() {
         let (outcome, code) = match end {
-            End::Done => (Outcome::Ok, "ok".to_owned()),
-            End::Failed(status) => (failed(status), status.code().to_string()),
+            End::Done => (Outcome::Ok, StringValue::from("ok")),
+            End::Failed(status) => (failed(status), status.code().to_string().into()),
             End::GivenUp => (
                 Outcome::error("nobody waited for the end"),
-                "canceled".to_owned(),
+                StringValue::from("canceled"),
             ),
         };
         span.set_status(outcome);

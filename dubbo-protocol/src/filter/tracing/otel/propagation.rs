@@ -27,7 +27,7 @@ impl Propagation {
     pub(super) fn extract(self, attachments: &Attachments, within: Context) -> Context {
         let span = match self {
             Self::B3 => b3::extract(attachments),
-            Self::W3c => TraceParent::of(attachments).and_then(|parent| w3c(&parent, attachments)),
+            Self::W3c => TraceParent::of(attachments).map(|parent| w3c(&parent, attachments)),
         };
         let cx = match span {
             Some(span) => within.with_remote_span_context(span),
@@ -50,9 +50,7 @@ impl Propagation {
         match self {
             Self::B3 => b3::inject(span, attachments),
             Self::W3c => {
-                let (trace, id) = (span.trace_id(), span.span_id());
-                let flags = u8::from(span.is_sampled());
-                attachments.insert(parent::NAME, format!("00-{trace}-{id}-{flags:02x}"));
+                attachments.insert(parent::NAME, traceparent(span));
                 attachments.remove(TRACESTATE);
                 let state = span.trace_state().header();
                 if !state.is_empty() {
@@ -64,12 +62,32 @@ impl Propagation {
     }
 }
 
+/// How `span` is named: digit by digit, since each attempt has one.
+fn traceparent(span: &SpanContext) -> String {
+    let mut text = String::with_capacity(55);
+    text.push_str("00-");
+    push_digits(&mut text, &span.trace_id().to_bytes());
+    text.push('-');
+    push_digits(&mut text, &span.span_id().to_bytes());
+    text.push_str(if span.is_sampled() { "-01" } else { "-00" });
+    text
+}
+
+fn push_digits(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        for half in [byte >> 4, byte & 0xf] {
+            text.push(char::from(DIGITS[usize::from(half)]));
+        }
+    }
+}
+
 /// The span that a `traceparent` names.
-fn w3c(parent: &TraceParent, attachments: &Attachments) -> Option<SpanContext> {
+fn w3c(parent: &TraceParent, attachments: &Attachments) -> SpanContext {
     let state = attachments.get(TRACESTATE).unwrap_or_default();
-    Some(SpanContext::new(
-        TraceId::from_hex(parent.trace_id()).ok()?,
-        SpanId::from_hex(parent.span_id()).ok()?,
+    let (trace, id) = parent.ids();
+    SpanContext::new(
+        TraceId::from(trace),
+        SpanId::from(id),
         if parent.is_sampled() {
             TraceFlags::SAMPLED
         } else {
@@ -78,7 +96,7 @@ fn w3c(parent: &TraceParent, attachments: &Attachments) -> Option<SpanContext> {
         true,
         // Of a state that cannot be read nothing is known, and the trace goes on without it.
         TraceState::from_str(state).unwrap_or_default(),
-    ))
+    )
 }
 
 struct Carried<'a>(&'a Attachments);
@@ -100,6 +118,8 @@ impl Injector for Carrying<'_> {
         self.0.insert(key.to_owned(), value);
     }
 }
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 const BAGGAGE: &str = "baggage";
 
