@@ -39,7 +39,10 @@ use crate::{
     },
 };
 
-pub use crate::triple::server::fuzzing::*;
+pub use crate::{
+    qos::fuzzing::*,
+    triple::{client::dialect::fuzzing::*, server::fuzzing::*},
+};
 
 /// The messages in `bytes`, pushed `chunk` at a time, and how the stream ends.
 pub fn messages(

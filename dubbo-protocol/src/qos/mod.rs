@@ -6,6 +6,7 @@
 //! bounded in size and time, and no connection is kept.
 
 mod call;
+pub(crate) mod fuzzing;
 mod http;
 mod lines;
 mod listener;

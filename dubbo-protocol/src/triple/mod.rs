@@ -1,6 +1,6 @@
 //! Triple: gRPC, and calls over plain HTTP, with Dubbo's routing, attachments and errors (`docs/spec/triple.md`).
 
-mod client;
+pub(crate) mod client;
 pub(crate) mod compression;
 pub(crate) mod exception;
 pub(crate) mod form;

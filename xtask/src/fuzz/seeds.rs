@@ -1,6 +1,9 @@
-//! What fuzzing begins with: recorded traffic, cut to what each target reads.
+//! What fuzzing begins with: recorded traffic, cut to what each target reads, and the configurations of the examples.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -8,7 +11,10 @@ use crate::{failure::Failure, process};
 
 /// Writes the seeds of `target` into `corpus`, beside what was found before.
 pub(super) fn plant(target: &str, corpus: &Path) -> Result<(), Failure> {
-    let mut seeds = Vec::new();
+    let mut seeds = match target {
+        "yaml" => configurations()?,
+        _ => Vec::new(),
+    };
     for record in records()? {
         for side in ["request", "response"] {
             if let Some(half) = record.get(side) {
@@ -51,7 +57,7 @@ fn of_half(target: &str, half: &Value) -> Vec<Vec<u8>> {
     };
     match target {
         "triple_accept_encoding" => values(&["accept-encoding", "grpc-accept-encoding"]),
-        "triple_attachments" | "triple_web_trailers" => vec![lines(&headers)],
+        "triple_attachments" | "triple_web_answer" | "triple_web_trailers" => vec![lines(&headers)],
         "triple_content_type" => values(&["content-type", "accept"]),
         "triple_frame" => behind(&[1, 7, 0xff, 0xff], data.as_deref()),
         "triple_json_arguments" => behind(&[0], data.as_deref()),
@@ -59,6 +65,8 @@ fn of_half(target: &str, half: &Value) -> Vec<Vec<u8>> {
             .into_iter()
             .map(|text| [&[2, 0, 0, 0][..], &text].concat())
             .collect(),
+        // 404, in front.
+        "triple_json_failure" => behind(&[0x94, 1], data.as_deref()),
         "triple_message" => values(&["grpc-message"]),
         "triple_origin" => values(&["origin", "access-control-allow-origin"])
             .into_iter()
@@ -91,23 +99,30 @@ fn lines(headers: &[(&str, &str)]) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
+/// The files of the examples.
+fn configurations() -> Result<Vec<Vec<u8>>, Failure> {
+    let mut all = Vec::new();
+    for path in files(&process::root().join("examples"))? {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
+            all.push(read(&path)?.into_bytes());
+        }
+    }
+    Ok(all)
+}
+
 fn records() -> Result<Vec<Value>, Failure> {
     let golden = process::root().join("dubbo-test/golden");
     let mut records = Vec::new();
     for peer in ["go", "java"] {
-        let folder = golden.join(peer);
-        let unreadable = |error: std::io::Error| {
-            let text = format!("{} cannot be read: {error}", folder.display());
-            Failure::new(text, "restore the folder")
-        };
-        for entry in fs::read_dir(&folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
+        for path in files(&golden.join(peer))? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if !name.starts_with("triple-") {
                 continue;
             }
-            let text = fs::read_to_string(&path).map_err(unreadable)?;
-            for line in text.lines() {
+            for line in read(&path)?.lines() {
                 let record = serde_json::from_str(line).map_err(|error| {
                     let text = format!("{} has a line that is no record: {error}", path.display());
                     Failure::new(text, "restore the file")
@@ -117,6 +132,23 @@ fn records() -> Result<Vec<Value>, Failure> {
         }
     }
     Ok(records)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error: std::io::Error| {
+        let text = format!("{} cannot be read: {error}", folder.display());
+        Failure::new(text, "restore the folder")
+    };
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<Result<_, _>>().map_err(unreadable)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| {
+        let text = format!("{} cannot be read: {error}", path.display());
+        Failure::new(text, "restore the file")
+    })
 }
 
 fn unhex(hex: &str) -> Vec<u8> {

@@ -20,7 +20,7 @@ mod answer;
 mod carrier;
 mod connection;
 mod departure;
-mod dialect;
+pub(crate) mod dialect;
 mod exchange;
 mod failure;
 mod head;

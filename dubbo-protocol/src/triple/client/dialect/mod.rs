@@ -9,6 +9,7 @@
 
 mod connect;
 mod error;
+pub(crate) mod fuzzing;
 mod messages;
 mod web;
 
