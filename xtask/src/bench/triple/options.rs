@@ -78,8 +78,8 @@ fn refused(why: String) -> Failure {
     Failure::new(why, USAGE)
 }
 
-const USAGE: &str = "cargo xtask bench triple [--quick] [--peers hyper,tonic,observed,...] [--sizes 128B,1KiB,stream,...] \
-                     [--concurrency 50,100,500]";
+const USAGE: &str = "cargo xtask bench triple [--quick] [--peers hyper,tonic,observed,recorded,...] \
+                     [--sizes 128B,1KiB,stream,...] [--concurrency 50,100,500]";
 
 #[cfg(test)]
 mod tests {
@@ -100,6 +100,18 @@ mod tests {
         assert_eq!(options.stacks, [Stack::Dubbo, Stack::Hyper, Stack::Tonic]);
         assert_eq!(options.loads, [Load::Unary(5), Load::Stream]);
         assert_eq!(options.concurrencies, [100]);
+    }
+
+    #[test]
+    fn ours_is_measured_observed_only_where_that_is_named() {
+        let options = Options::parse(&["--peers", "recorded,observed"]).expect("valid");
+        assert_eq!(
+            options.stacks,
+            [Stack::Dubbo, Stack::Observed, Stack::Recorded]
+        );
+        for stack in [Stack::Observed, Stack::Recorded] {
+            assert!(!Stack::PEERS.contains(&stack), "{}", stack.name());
+        }
     }
 
     #[test]

@@ -19,8 +19,10 @@ pub(super) enum Stack {
     GrpcGo,
     Hyper,
     Java,
-    /// Ours with numbers and spans on, all of them recorded and sent.
+    /// Ours with numbers and spans on, of which one trace in a hundred is recorded and sent.
     Observed,
+    /// Ours with numbers and spans on, all of them recorded and sent.
+    Recorded,
     Tonic,
 }
 
@@ -35,13 +37,14 @@ impl Stack {
     ];
 
     /// Those that are measured when they are named.
-    pub(super) const NAMED: [Self; 6] = [
+    pub(super) const NAMED: [Self; 7] = [
         Self::Hyper,
         Self::Tonic,
         Self::GrpcGo,
         Self::DubboGo,
         Self::Java,
         Self::Observed,
+        Self::Recorded,
     ];
 
     /// What the report calls it.
@@ -53,6 +56,7 @@ impl Stack {
             Self::Hyper => "hyper",
             Self::Java => "java",
             Self::Observed => "observed",
+            Self::Recorded => "recorded",
             Self::Tonic => "tonic",
         }
     }
@@ -65,25 +69,33 @@ impl Stack {
         }
     }
 
+    fn is_observed(self) -> bool {
+        matches!(self, Self::Observed | Self::Recorded)
+    }
+
     /// Starts both; what they are built from is there, or an error says what to install.
     pub(super) fn start(self) -> Result<Pair, Failure> {
         let name = self.name();
         let address = free_address()?;
-        let collector = (self == Self::Observed).then(collector).transpose()?;
+        let collector = self.is_observed().then(collector).transpose()?;
         let server = &mut self.server()?;
         server.arg(match self {
-            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => address.to_string(),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Recorded | Self::Tonic => {
+                address.to_string()
+            }
             Self::DubboGo | Self::GrpcGo | Self::Java => format!("--tri={}", address.port()),
         });
         let client = &mut self.client()?;
         client.arg(match self {
-            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => address.to_string(),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Recorded | Self::Tonic => {
+                address.to_string()
+            }
             Self::DubboGo => format!("--dubbo-go={address}"),
             Self::GrpcGo => format!("--grpc-go={address}"),
             Self::Java => format!("--tri={address}"),
         });
         if let Some(collector) = &collector {
-            let settings = observed(collector.address);
+            let settings = observed(self, collector.address);
             for program in [&mut *server, &mut *client] {
                 program.envs(settings.iter().map(|(name, value)| (name, value)));
             }
@@ -98,7 +110,9 @@ impl Stack {
 
     fn server(self) -> Result<Command, Failure> {
         match self {
-            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => Ok(self.rust("")),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Recorded | Self::Tonic => {
+                Ok(self.rust(""))
+            }
             Self::DubboGo => interop::go_program("provider").map(Command::new),
             Self::GrpcGo => interop::go_program("grpc-server").map(Command::new),
             Self::Java => interop::java_command("org.apache.dubbo.interop.provider.Provider"),
@@ -107,7 +121,9 @@ impl Stack {
 
     fn client(self) -> Result<Command, Failure> {
         match self {
-            Self::Dubbo | Self::Hyper | Self::Observed | Self::Tonic => Ok(self.rust("-client")),
+            Self::Dubbo | Self::Hyper | Self::Observed | Self::Recorded | Self::Tonic => {
+                Ok(self.rust("-client"))
+            }
             Self::DubboGo | Self::GrpcGo => interop::go_program("triple-bench").map(Command::new),
             Self::Java => interop::java_command("org.apache.dubbo.interop.TripleBench"),
         }
@@ -115,7 +131,7 @@ impl Stack {
 
     fn rust(self, suffix: &str) -> Command {
         let name = match self {
-            Self::Observed => Self::Dubbo.name(),
+            Self::Observed | Self::Recorded => Self::Dubbo.name(),
             other => other.name(),
         };
         let program = format!("release/bench-{name}{suffix}");
@@ -139,22 +155,28 @@ fn collector() -> Result<Server, Failure> {
     Server::start("collector", address, command.arg(address.to_string()))
 }
 
-/// What the environment of a program says so that it shows numbers and sends spans, each of them.
-fn observed(collector: SocketAddr) -> [(&'static str, String); 6] {
+/// What the environment of a program says so that it shows numbers and sends spans: all of them, or some.
+fn observed(stack: Stack, collector: SocketAddr) -> [(&'static str, String); 7] {
+    let ratio = if stack == Stack::Recorded {
+        "1.0"
+    } else {
+        "0.01"
+    };
     [
         ("DUBBO_METRICS_ENABLE", "true".to_owned()),
         ("DUBBO_OTEL_TRACING_ENABLE", "true".to_owned()),
         ("DUBBO_OTEL_TRACING_EXPORTER", "otlp-grpc".to_owned()),
         ("DUBBO_OTEL_TRACING_ENDPOINT", collector.to_string()),
         ("DUBBO_OTEL_TRACING_INSECURE", "true".to_owned()),
-        ("DUBBO_OTEL_TRACING_SAMPLE_MODE", "always".to_owned()),
+        ("DUBBO_OTEL_TRACING_SAMPLE_MODE", "ratio".to_owned()),
+        ("DUBBO_OTEL_TRACING_SAMPLE_RATIO", ratio.to_owned()),
     ]
 }
 
 /// Builds all that is in Rust, with one profile. What observes is in ours only where that is measured.
 pub(super) fn build(stacks: &[Stack]) -> Result<(), Failure> {
     let mut cargo = process::cargo(["build", "--release", "--package=bench"]);
-    if stacks.contains(&Stack::Observed) {
+    if stacks.iter().any(|stack| stack.is_observed()) {
         cargo.arg("--features=observed");
     }
     for name in ["dubbo", "hyper", "tonic"] {
