@@ -7,6 +7,7 @@ use std::{
     error::Error,
     future::{Ready, ready},
     io,
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -65,7 +66,7 @@ fn check(
 /// Asks as the kubelet does, and says what it hears.
 async fn say(when: &str, instance: &Instance) -> io::Result<()> {
     let ports = instance.admin_addresses();
-    let port = ports.first().map_or(0, |address| address.port());
+    let port = ports.first().map_or(0, SocketAddr::port);
     println!("{when}:");
     for probe in ["live", "ready", "startup"] {
         let request = format!("GET /{probe} HTTP/1.1\r\n\r\n");
