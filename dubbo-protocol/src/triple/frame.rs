@@ -1,3 +1,4 @@
+// Long because the tests of a decoder and an encoder stand beside them.
 //! gRPC's envelope around each message: one byte of flags, four of length, the message (`docs/spec/triple.md` §6.1).
 //!
 //! No I/O here: bytes go in as they come, messages come out. An envelope has nothing to do with HTTP/2's frames; it may
