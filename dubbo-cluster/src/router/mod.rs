@@ -25,6 +25,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::snapshots::Trail;
 pub use self::{
     chain::{Emptied, RouterChain},
     configured::ConfiguredRule,
@@ -32,4 +33,3 @@ pub use self::{
     names::defaults,
     snapshots::{Providers, RouterSnapshot, RouterSnapshots, RouterStep, TooManyServices},
 };
-pub(crate) use self::snapshots::Trail;
