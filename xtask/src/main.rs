@@ -133,7 +133,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "interop",
-        args: "go|java|grpc|others|registry|docs [--case X]",
+        args: "go|java|grpc|trace|others|registry|docs [--case X]",
         about: "run the matrix against real peers",
         run: interop::run,
     },

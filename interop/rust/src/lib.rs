@@ -16,6 +16,7 @@ mod headers;
 mod held;
 pub mod provider;
 pub mod registries;
+pub mod traces;
 pub mod user;
 
 /// The contract's messages, its server and its client.

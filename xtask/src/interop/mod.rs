@@ -22,6 +22,7 @@ mod registry;
 mod report;
 mod route;
 mod survey;
+mod trace;
 
 use std::{
     path::{Path, PathBuf},
@@ -65,7 +66,8 @@ pub(crate) fn java_command(class: &str) -> Result<Command, Failure> {
 
 /// Builds the peers, runs the matrix and prints its table. The last line is `N passed, N failed`. With `docs`, writes
 /// the page that shows the tables instead; with `registry`, runs the matrix of [`registry`], with `migration` the
-/// scenarios of [`migration`], with `cluster` the checks of [`cluster`], with `grpc` the matrix of [`grpc`].
+/// scenarios of [`migration`], with `cluster` the checks of [`cluster`], with `grpc` the matrix of [`grpc`], with `trace` the
+/// calls of [`trace`].
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let done = match args {
         [word] if word == "docs" => docs::write().map(|()| true),
@@ -73,6 +75,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         [word, rest @ ..] if word == "migration" => migration::run(rest),
         [word, rest @ ..] if word == "cluster" => cluster::run(rest),
         [word, rest @ ..] if word == "grpc" => grpc::run(rest),
+        [word, rest @ ..] if word == "trace" => trace::run(rest),
         _ => Options::parse(args).and_then(|options| play_matrix(&options)),
     };
     match done {

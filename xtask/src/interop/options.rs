@@ -129,7 +129,7 @@ fn usage(problem: &str) -> Failure {
     Failure::new(
         problem,
         "call it as: cargo xtask interop go|java|others [--protocol tri|dubbo] [--case NAME|START*]... \
-         [--record FOLDER], or as: cargo xtask interop registry|migration|cluster|grpc, or as: cargo xtask interop docs",
+         [--record FOLDER], or as: cargo xtask interop registry|migration|cluster|grpc|trace, or as: cargo xtask interop docs",
     )
 }
 

@@ -80,6 +80,11 @@ func serve(notice func(impl.Notice)) error {
 	if err != nil {
 		return err
 	}
+	spans, err := tracing()
+	if err != nil {
+		return err
+	}
+	options = append(options, spans...)
 	leave := time.Duration(0)
 	if registry.Given() {
 		leave = time.Duration(*leaving) * time.Second
@@ -116,7 +121,7 @@ func serve(notice func(impl.Notice)) error {
 	if registry.Given() {
 		err = discovered(srv, notice)
 	} else {
-		err = addressed(srv, served, notice)
+		err = addressed(ins, srv, served, notice)
 	}
 	if err != nil {
 		return err
@@ -125,11 +130,15 @@ func serve(notice func(impl.Notice)) error {
 }
 
 // addressed offers the whole contract, plain and in a group, over all that is served.
-func addressed(srv *server.Server, served []string, notice func(impl.Notice)) error {
+func addressed(ins *dubbo.Instance, srv *server.Server, served []string, notice func(impl.Notice)) error {
+	greeter, users, err := next(ins)
+	if err != nil {
+		return err
+	}
 	const suffix = " from g1/1.0.0"
 	grouped := []server.ServiceOption{server.WithGroup("g1"), server.WithVersion("1.0.0")}
 	if slices.Contains(served, "tri") {
-		if err := stub.Register(srv, &impl.Greeter{Notice: notice}, overTriple()); err != nil {
+		if err := stub.Register(srv, &impl.Greeter{Notice: notice, Next: greeter}, overTriple()); err != nil {
 			return err
 		}
 		second := &impl.Grouped{Greeter: impl.Greeter{Notice: notice, Suffix: suffix}}
@@ -137,7 +146,7 @@ func addressed(srv *server.Server, served []string, notice func(impl.Notice)) er
 			return err
 		}
 	}
-	if err := srv.RegisterService(&impl.UserService{Notice: notice}, user(served)...); err != nil {
+	if err := srv.RegisterService(&impl.UserService{Notice: notice, Next: users}, user(served)...); err != nil {
 		return err
 	}
 	second := &impl.GroupedUserService{UserService: impl.UserService{Notice: notice, Suffix: suffix}}

@@ -35,6 +35,8 @@ type Greeter struct {
 	Work time.Duration
 	// Notice is told of the calls that are held.
 	Notice func(Notice)
+	// Next is asked in turn for the attachments that come with a call, if there is one.
+	Next *stub.Greeter
 }
 
 // Grouped is a second export of the same service. It has a type of its own because a
@@ -155,7 +157,10 @@ func (*Greeter) BigPayload(_ context.Context, r *pb.BigPayloadRequest) (*pb.BigP
 	return &pb.BigPayloadResponse{Payload: Pattern(int(r.GetResponseSize())), Received: int32(len(r.GetPayload()))}, nil
 }
 
-func (*Greeter) Attachments(ctx context.Context, r *pb.AttachmentsRequest) (*pb.AttachmentsResponse, error) {
+func (g *Greeter) Attachments(ctx context.Context, r *pb.AttachmentsRequest) (*pb.AttachmentsResponse, error) {
+	if g.Next != nil {
+		return g.Next.Attachments(ctx, r)
+	}
 	resp := &pb.AttachmentsResponse{}
 	for k, values := range attachments(ctx) {
 		for _, v := range values {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/dubbo-go-hessian2/java_exception"
 
+	"dubbo.apache.org/dubbo-go/v3/client"
 	"dubbo.apache.org/dubbo-go/v3/common/constant"
 	tri "dubbo.apache.org/dubbo-go/v3/protocol/triple/triple_protocol"
 )
@@ -24,6 +25,8 @@ type UserService struct {
 	Work time.Duration
 	// Notice is told of the calls that are held.
 	Notice func(Notice)
+	// Next is asked in turn for the attachments that come with a call, if there is one.
+	Next *client.Connection
 
 	oneways atomic.Int32
 }
@@ -94,8 +97,16 @@ func (u *UserService) Oneway(_ context.Context, _ string) error {
 
 func (u *UserService) OnewayCount(_ context.Context) (int32, error) { return u.oneways.Load(), nil }
 
-func (*UserService) Attachments(ctx context.Context, key string) (map[string]any, error) {
+func (u *UserService) Attachments(ctx context.Context, key string) (map[string]any, error) {
 	seen := map[string]any{}
+	if u.Next != nil {
+		var told map[any]any
+		err := u.Next.CallUnary(ctx, []any{key}, &told, "attachments")
+		for name, value := range told {
+			seen[fmt.Sprint(name)] = value
+		}
+		return seen, err
+	}
 	for name, values := range attachments(ctx) {
 		seen[name] = strings.Join(values, ",")
 	}

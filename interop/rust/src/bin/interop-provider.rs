@@ -13,7 +13,7 @@ use interop::{
     Arguments, Notice,
     contract::GreeterServer,
     provider::Greeter,
-    registries,
+    registries, traces,
     user::{UserServiceServer, UserStreamServiceServer, UserStreams, Users},
 };
 
@@ -32,6 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             "tls-key",
         ][..],
         &registries::FLAGS[..],
+        &traces::FLAGS[..],
     ]
     .concat();
     let arguments = Arguments::of_process(&known)?;

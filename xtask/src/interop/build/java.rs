@@ -30,6 +30,11 @@ pub(super) fn command(class: &str) -> Result<Command, Failure> {
     Ok(command)
 }
 
+/// Where the agent of OpenTelemetry is.
+pub(super) fn agent() -> Result<PathBuf, Failure> {
+    Ok(build()?.join("agent/opentelemetry-javaagent.jar"))
+}
+
 /// Where its classes and those that it uses are.
 fn class_path() -> Result<String, Failure> {
     let folder = build()?;
@@ -49,7 +54,7 @@ fn build() -> Result<PathBuf, Failure> {
         &[&sources.join("src"), &contract],
         &[&version, &process::read("interop/java/pom.xml")?],
     )?;
-    kept("interop/java", id, &["classes", "lib"], |folder| {
+    kept("interop/java", id, &["agent", "classes", "lib"], |folder| {
         let repository = process::ci_cache().join("maven");
         process::run_within(
             process::program("mvn")

@@ -29,6 +29,23 @@ pub(crate) struct Program {
     pub(super) args: Vec<String>,
 }
 
+impl Program {
+    /// The same with these variables in its environment.
+    pub(super) fn with_variables(&self, variables: &[(&str, &str)]) -> Self {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let program = self.path.display().to_string();
+        Self {
+            path: "env".into(),
+            args: variables
+                .chain([program])
+                .chain(self.args.iter().cloned())
+                .collect(),
+        }
+    }
+}
+
 impl From<PathBuf> for Program {
     fn from(path: PathBuf) -> Self {
         Self {
@@ -65,6 +82,11 @@ pub(super) fn go_program(name: &str) -> Result<PathBuf, Failure> {
 /// The command that runs a class of the Dubbo Java peer as servers run.
 pub(super) fn java_command(class: &str) -> Result<Command, Failure> {
     java::command(class)
+}
+
+/// The agent of OpenTelemetry that observes Java programs.
+pub(super) fn java_agent() -> Result<PathBuf, Failure> {
+    java::agent()
 }
 
 /// grpcurl, from the module of that folder, whose version is the one there.

@@ -17,17 +17,21 @@ use crate::{
 
 /// Such a consumer, at work.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(in crate::interop) struct Caller {
     peer: Peer,
 }
 
 /// Some calls of one kind, as a line of JSON.
 #[derive(Debug, Clone)]
-pub(super) struct Wish(Value);
+pub(in crate::interop) struct Wish(Value);
 
 impl Caller {
     /// Starts `program` with `config`, which is kept beside its log.
-    pub(super) fn start(program: &Program, config: &Value, log: PathBuf) -> Result<Self, Failure> {
+    pub(in crate::interop) fn start(
+        program: &Program,
+        config: &Value,
+        log: PathBuf,
+    ) -> Result<Self, Failure> {
         let file = log.with_extension("yaml");
         // JSON is YAML.
         fs::write(&file, format!("{config:#}\n")).map_err(|e| {
@@ -43,7 +47,7 @@ impl Caller {
     }
 
     /// Has it make these calls, and says what became of them.
-    pub(super) fn make(&mut self, wish: &Wish) -> Result<Account, Failure> {
+    pub(in crate::interop) fn make(&mut self, wish: &Wish) -> Result<Account, Failure> {
         self.begin(wish)?;
         self.hear()
     }
@@ -95,7 +99,7 @@ impl Wish {
     }
 
     /// Calls that say what came with them.
-    pub(super) fn attachments() -> Self {
+    pub(in crate::interop) fn attachments() -> Self {
         Self::hello().with("method", "attachments")
     }
 
@@ -106,7 +110,7 @@ impl Wish {
             .with("sleep", millis(time))
     }
 
-    pub(super) fn over(self, protocol: Protocol) -> Self {
+    pub(in crate::interop) fn over(self, protocol: Protocol) -> Self {
         self.with("protocol", protocol.to_string())
     }
 
@@ -123,7 +127,7 @@ impl Wish {
         self.with("at_once", calls)
     }
 
-    pub(super) fn attach(mut self, name: &str, value: &str) -> Self {
+    pub(in crate::interop) fn attach(mut self, name: &str, value: &str) -> Self {
         self.0["attach"][name] = value.into();
         self
     }
@@ -149,7 +153,7 @@ impl Account {
     }
 
     /// What is wrong with it unless every call was answered.
-    pub(super) fn failures(&self, what: &str) -> Vec<String> {
+    pub(in crate::interop) fn failures(&self, what: &str) -> Vec<String> {
         let mut problems: Vec<_> = self
             .errors
             .iter()

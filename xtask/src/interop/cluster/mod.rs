@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use crate::{failure::Failure, process::Stopwatch};
 
+pub(super) use self::caller::{Caller, Wish};
 use self::{findings::Findings, scene::Peers};
 use super::{
     build,

@@ -12,6 +12,7 @@ import dubbo.interop.v1.EchoMessage;
 import dubbo.interop.v1.FailRequest;
 import dubbo.interop.v1.GreetRequest;
 import dubbo.interop.v1.GreetResponse;
+import dubbo.interop.v1.Greeter;
 import dubbo.interop.v1.PingMessage;
 import dubbo.interop.v1.SleepRequest;
 import dubbo.interop.v1.SleepResponse;
@@ -24,12 +25,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /** The protobuf service. Dubbo Java has no way to send error details, and none to send trailers of a stream. */
 final class GreeterImpl extends DubboGreeterTriple.GreeterImplBase {
     private final String suffix;
+    private final Supplier<Greeter> next;
 
-    GreeterImpl(String suffix) { this.suffix = suffix; }
+    /** Answers end with {@code suffix}; {@code next} is asked in turn for attachments, unless it is null. */
+    GreeterImpl(String suffix, Supplier<Greeter> next) {
+        this.suffix = suffix;
+        this.next = next;
+    }
 
     /** The body of big answers. */
     static byte[] pattern(int size) {
@@ -138,6 +145,7 @@ final class GreeterImpl extends DubboGreeterTriple.GreeterImplBase {
     }
 
     @Override public AttachmentsResponse attachments(AttachmentsRequest r) {
+        if (next != null) return next.get().attachments(r);
         AttachmentsResponse.Builder response = AttachmentsResponse.newBuilder();
         new TreeMap<>(RpcContext.getServerAttachment().getObjectAttachments()).forEach((name, value) ->
                 response.addSeen(attachment(name.toLowerCase(Locale.ROOT), String.valueOf(value))));

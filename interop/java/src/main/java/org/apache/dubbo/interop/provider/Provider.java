@@ -23,6 +23,7 @@ public final class Provider {
     public static void main(String[] args) {
         List<String> known = new ArrayList<>(List.of("tri", "dubbo", "name", "tag", "weight", "warmup", "until-stdin-ends"));
         known.addAll(Registries.FLAGS);
+        known.addAll(Next.FLAGS);
         Flags flags = new Flags(args, known);
         if (flags.has("until-stdin-ends")) new Thread(Provider::guard).start();
         // Health is served over Triple only when asked for.
@@ -45,7 +46,7 @@ public final class Provider {
         if (flags.has("registry")) {
             offerToDiscover(bootstrap, protocols, " from " + flags.get("name"));
         } else {
-            offerAll(bootstrap, protocols);
+            offerAll(bootstrap, protocols, Next.of(flags));
         }
         bootstrap.start();
         Lines.print(Map.of("event", "ready"));
@@ -53,21 +54,21 @@ public final class Provider {
     }
 
     /** The whole contract, plain and in a group, over all that is served. */
-    private static void offerAll(DubboBootstrap bootstrap, List<ProtocolConfig> protocols) {
+    private static void offerAll(DubboBootstrap bootstrap, List<ProtocolConfig> protocols, Next next) {
         String suffix = " from g1/1.0.0";
-        bootstrap.service(service(UserService.class, new UserServiceImpl(""), protocols));
-        bootstrap.service(grouped(service(UserService.class, new UserServiceImpl(suffix), protocols)));
+        bootstrap.service(service(UserService.class, new UserServiceImpl("", next.users()), protocols));
+        bootstrap.service(grouped(service(UserService.class, new UserServiceImpl(suffix, null), protocols)));
         List<ProtocolConfig> triple = only("tri", protocols);
         if (triple.isEmpty()) return;
         bootstrap.service(service(UserStreamService.class, new UserStreamServiceImpl(), triple));
-        bootstrap.service(service(Greeter.class, new GreeterImpl(""), triple));
-        bootstrap.service(grouped(service(Greeter.class, new GreeterImpl(suffix), triple)));
+        bootstrap.service(service(Greeter.class, new GreeterImpl("", next.greeter()), triple));
+        bootstrap.service(grouped(service(Greeter.class, new GreeterImpl(suffix, null), triple)));
     }
 
     /** Each service once, over one protocol, with answers that say who gave them. */
     private static void offerToDiscover(DubboBootstrap bootstrap, List<ProtocolConfig> protocols, String suffix) {
-        bootstrap.service(service(Greeter.class, new GreeterImpl(suffix), only("tri", protocols)));
-        bootstrap.service(service(UserService.class, new UserServiceImpl(suffix), only("dubbo", protocols)));
+        bootstrap.service(service(Greeter.class, new GreeterImpl(suffix, null), only("tri", protocols)));
+        bootstrap.service(service(UserService.class, new UserServiceImpl(suffix, null), only("dubbo", protocols)));
     }
 
     private static List<ProtocolConfig> only(String name, List<ProtocolConfig> protocols) {

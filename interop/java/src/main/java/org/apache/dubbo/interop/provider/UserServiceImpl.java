@@ -30,12 +30,18 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 final class UserServiceImpl implements UserService {
     private final String suffix;
+    private final Supplier<UserService> next;
     private final AtomicInteger oneways = new AtomicInteger();
 
-    UserServiceImpl(String suffix) { this.suffix = suffix; }
+    /** The answer of {@link #hello} ends with {@code suffix}; {@code next} is asked in turn for attachments, unless it is null. */
+    UserServiceImpl(String suffix, Supplier<UserService> next) {
+        this.suffix = suffix;
+        this.next = next;
+    }
 
     @Override public User getUser(String id) { return User.sample(id); }
 
@@ -74,6 +80,7 @@ final class UserServiceImpl implements UserService {
     }
 
     @Override public Map<String, Object> attachments(String key) {
+        if (next != null) return next.get().attachments(key);
         Map<String, Object> seen = new HashMap<>();
         RpcContext.getServerAttachment().getObjectAttachments().forEach((name, value) -> seen.put(name, String.valueOf(value)));
         RpcContext.getServerContext().setAttachment(key, "reply-" + key);
