@@ -254,4 +254,4 @@ on_server!(
 );
 
 /// How long clients take, at most, until they have found a server again.
-const BACK: Duration = Duration::from_secs(60);
+const BACK: Duration = Duration::from_mins(1);

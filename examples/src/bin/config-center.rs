@@ -64,8 +64,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Some(time) => center.publish(DATA_ID, GROUP, &timeout(time)).await?,
             None => center.remove(DATA_ID, GROUP).await?,
         }
-        let changed = changes.next().await.ok_or("the instance has ended")?;
-        for change in &*changed.changes {
+        let applied = changes.next().await.ok_or("the instance has ended")?;
+        for change in &*applied.changes {
             println!("{change}");
         }
         // Calls go by it at once, but for those that begin in the same moment.
