@@ -19,6 +19,8 @@ pub(super) struct Worker {
     child: Child,
     commands: ChildStdin,
     answers: Receiver<String>,
+    /// It owes an answer, which would be taken for that of a later command.
+    owes: bool,
 }
 
 impl Worker {
@@ -45,6 +47,7 @@ impl Worker {
             child,
             commands,
             answers,
+            owes: false,
         })
     }
 
@@ -59,13 +62,20 @@ impl Worker {
             let shown: String = command.chars().take(COMMAND_SHOWN).collect();
             Failure::new(format!("`{name}` was asked to `{shown}`: {why}"), by_hand)
         };
+        if self.owes {
+            let why = "it has not answered an earlier command";
+            return Err(failure(self.name, &self.by_hand, why));
+        }
         if let Err(error) = writeln!(self.commands, "{command}") {
             return Err(failure(self.name, &self.by_hand, &error.to_string()));
         }
-        let answer = self
-            .answers
-            .recv_timeout(PATIENCE)
-            .map_err(|error| failure(self.name, &self.by_hand, &error.to_string()))?;
+        let answer = match self.answers.recv_timeout(PATIENCE) {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.owes = true;
+                return Err(failure(self.name, &self.by_hand, &error.to_string()));
+            }
+        };
         match answer.strip_prefix("error: ") {
             Some(error) => Err(failure(self.name, &self.by_hand, error)),
             None => Ok(answer),

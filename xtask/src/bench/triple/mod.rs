@@ -68,7 +68,8 @@ fn measure(pairs: &mut [Pair], options: &Options, report: &mut Report) -> Result
     for pair in pairs.iter_mut() {
         for load in &options.loads {
             let millis = warm_up * pair.stack.warm_up();
-            pair.client.ask(&load.command(millis, WARM_UP_CALLERS))?;
+            let answer = pair.client.ask(&load.command(millis, WARM_UP_CALLERS));
+            ends::let_off(pair, answer)?;
         }
     }
     report::show_columns();

@@ -11,8 +11,8 @@ use super::{ends::Figure, grid::Cell, stacks::Stack};
 pub(super) struct Report {
     pub(super) figures: Map<String, Value>,
     pub(super) ratios: Map<String, Value>,
-    /// The ratios as a table: the key without the peer, and one for each peer.
-    rows: Vec<(String, Vec<f64>)>,
+    /// The ratios as a table: the key without the peer, and one for each peer that has a figure.
+    rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
 impl Report {
@@ -22,10 +22,26 @@ impl Report {
     }
 
     /// Adds, and shows, what the stacks, ours first, came to in a field of the grid, at one of its [ends](Side).
-    pub(super) fn add(&mut self, cell: Cell, side: Side, stacks: &[Stack], measured: &[Figure]) {
+    pub(super) fn add(
+        &mut self,
+        cell: Cell,
+        side: Side,
+        stacks: &[Stack],
+        measured: &[Option<Figure>],
+    ) {
         let unit = cell.load.unit();
         for (stack, figure) in stacks.iter().zip(measured) {
             let name = stack.name();
+            let Some(figure) = figure else {
+                println!(
+                    "{:<7} {:>5} {:<6} {name:<9} {:>12}",
+                    cell.load.label(),
+                    cell.concurrency,
+                    side.name,
+                    "failed"
+                );
+                continue;
+            };
             println!(
                 "{:<7} {:>5} {:<6} {name:<9} {:>12.0} {:>9.2} {:>9.2} {:>10.2} {:>10} {:>9.1}",
                 cell.load.label(),
@@ -66,19 +82,19 @@ impl Report {
         &mut self,
         key: &str,
         stacks: &[Stack],
-        measured: &[Figure],
+        measured: &[Option<Figure>],
         of: impl Fn(&Figure) -> f64,
     ) {
-        let (ours, theirs) = measured
-            .split_first()
-            .expect("invariant: ours is the first");
-        let ratios: Vec<f64> = theirs
-            .iter()
-            .map(|their| round(of(ours) / of(their)))
-            .collect();
+        let Some((Some(ours), theirs)) = measured.split_first() else {
+            unreachable!("ours is the first, and has a figure or an error");
+        };
+        let ratio = |their: &Option<Figure>| Some(round(of(ours) / of(their.as_ref()?)));
+        let ratios: Vec<Option<f64>> = theirs.iter().map(ratio).collect();
         for (stack, ratio) in stacks.iter().skip(1).zip(&ratios) {
-            let key = format!("{key}.vs_{}", stack.name());
-            self.ratios.insert(key, json!(ratio));
+            if let Some(ratio) = ratio {
+                let key = format!("{key}.vs_{}", stack.name());
+                self.ratios.insert(key, json!(ratio));
+            }
         }
         self.rows.push((key.to_owned(), ratios));
     }
@@ -93,7 +109,8 @@ impl Report {
         for (key, ratios) in &self.rows {
             print!("{key:<40}");
             for ratio in ratios {
-                print!(" {ratio:>12.3}");
+                let shown = ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
+                print!(" {shown:>12}");
             }
             println!();
         }
